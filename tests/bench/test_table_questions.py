@@ -9,7 +9,7 @@ import pytest
 from bench.table_questions import Question, call, load, verdict
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
-from retinue.catalogue.data_analyst import data_files
+from retinue.catalogue.data_analyst import columns
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.llm.models import Models
@@ -70,7 +70,7 @@ def test_every_question_that_has_an_answer_has_a_typed_call_with_that_answer() -
 def test_a_model_that_gives_these_calls_is_never_corrected(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data_files, "_SECONDS", 60.0)  # on a busy machine a table takes longer than a person would wait
+    monkeypatch.setattr(columns, "_SECONDS", 60.0)  # on a busy machine a table takes longer than a person would wait
     questions = [one for one in QUESTIONS if one.table == table and one.call]
     (tmp_path / table).write_bytes((TABLES / table).read_bytes())
     scripted = ScriptedModel([_draft(one) for one in questions])

@@ -13,8 +13,8 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, READ_ONLY, Grants, ToolRule
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, refactor, review
-from retinue.catalogue.code_engineer_executor.review import severity_of
+from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor, analyze, refactor
+from retinue.catalogue.code_engineer_executor.analyze import severity_of
 from retinue.contract import schema
 from retinue.contract.lint import lint
 from retinue.contract.result import Result
@@ -204,7 +204,7 @@ def test_a_review_finds_what_a_linter_and_the_tree_can_see(call: Call) -> None:
 
 
 def test_without_a_linter_a_review_says_what_it_did_not_look_for(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review, "sys", SimpleNamespace(executable="/nowhere/python"))
+    monkeypatch.setattr(analyze, "sys", SimpleNamespace(executable="/nowhere/python"))
     monkeypatch.setenv("PATH", "/nowhere")
     result = call("review", path="a.py")
     assert result.outcome == "partial"

@@ -13,7 +13,7 @@ from retinue.agents.grants import ALL
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
-from retinue.catalogue.data_analyst.data_files import read_facts
+from retinue.catalogue.data_analyst.columns import read_facts
 from retinue.catalogue.data_analyst.findings import describe_measure
 from retinue.contract.event import Progress
 from retinue.contract.result import Result

@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.agents.registry import Registry
 from retinue.catalogue.metrics import Metrics
-from retinue.catalogue.metrics.periods import DateRange, period_of_label
+from retinue.catalogue.metrics.calculator import DateRange, period_of_label
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.catalogue.metrics.configuration import parse_configuration
+from retinue.catalogue.metrics.calculator import parse_configuration
 from retinue.contract.result import Result
 from retinue.errors import InvalidDefinition
 from tests.catalogue.conftest import Ask

@@ -17,9 +17,8 @@ from retinue.catalogue import _tree, agents
 from retinue.catalogue._names import fixture_facts
 from retinue.catalogue._tree import TreeReading
 from retinue.catalogue.pattern_discovery import PatternDiscovery
-from retinue.catalogue.pattern_discovery.facts import FileFacts
-from retinue.catalogue.pattern_discovery.file_facts import extract
-from retinue.catalogue.pattern_discovery.project import is_read, read_project
+from retinue.catalogue.pattern_discovery.agent import is_read, read_project
+from retinue.catalogue.pattern_discovery.file_facts import FileFacts, extract
 from retinue.contract.event import Progress
 from retinue.contract.result import Result
 from retinue.contract.table import Table
@@ -584,13 +583,13 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def gathered(run: RunContext, cache: Path | None = None) -> TreeReading[FileFacts]:
-    return asyncio.run(read_project(run, run.workspace, cache))
+    return asyncio.run(read_project(run, cache))
 
 
 def test_batches_go_to_worker_processes(shop: Path, in_processes: None) -> None:
     async def read() -> TreeReading[FileFacts]:
         async with LocalContext(workspace=Workspace(shop)) as run:
-            return await read_project(run, run.workspace, None)
+            return await read_project(run, None)
 
     found = asyncio.run(read())
     assert (found.parsed, found.remembered, found.unread, found.skipped) == (10, 0, [], [])

@@ -4,16 +4,15 @@ from textwrap import dedent
 
 import pytest
 
-from retinue.catalogue.pattern_discovery.facts import RuleSentence
-from retinue.catalogue.pattern_discovery.file_facts import facts_of
+from retinue.catalogue.pattern_discovery.file_facts import RuleSentence, facts_of
 from retinue.catalogue.pattern_discovery.inventory import (
     Inventory,
+    Modules,
     build_inventory,
     reuse_of,
     reuse_of_words,
     rule_entry,
 )
-from retinue.catalogue.pattern_discovery.resolution import Modules
 from retinue.catalogue.pattern_discovery.survey_report import Ranking, query_words
 from retinue.tools.search.passages import is_test
 

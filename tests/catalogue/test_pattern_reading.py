@@ -7,10 +7,18 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import TypeAdapter
 
-from retinue.catalogue.pattern_discovery.facts import CaseFacts, FileFacts, Fixture, StepSentence
-from retinue.catalogue.pattern_discovery.file_facts import extract, facts_of, phrases_of
+from retinue.catalogue.pattern_discovery.file_facts import (
+    CaseFacts,
+    FileFacts,
+    Fixture,
+    StepSentence,
+    extract,
+    facts_of,
+    is_historical,
+    phrases_of,
+    rules_of,
+)
 from retinue.catalogue.pattern_discovery.inventory import matcher_of
-from retinue.catalogue.pattern_discovery.prohibitions import is_historical, rules_of
 
 
 def read(text: str, *, path: str = "tests/test_it.py") -> FileFacts:

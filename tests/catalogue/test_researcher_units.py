@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.catalogue.researcher_analyst.units import Unit, paragraphs, units_of
+from retinue.catalogue.researcher_analyst.quotations import Unit, paragraphs, units_of
 from retinue.tools.search import PassageHit
 
 

@@ -14,7 +14,7 @@ from retinue.agents.port import Reply
 from retinue.agents.registry import Registry
 from retinue.catalogue import _tree, agents
 from retinue.catalogue.system_architect import SystemArchitect
-from retinue.catalogue.system_architect.layers import _matches, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
+from retinue.catalogue.system_architect.architecture_report import _matches, _parts  # pyright: ignore[reportPrivateUsage] - a language of patterns
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.base import Outside

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from retinue.agents.local import LocalContext
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.engine.base import Outside
 from retinue.errors import Canceled, DeadlineExceeded
 

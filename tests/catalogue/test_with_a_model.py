@@ -7,7 +7,7 @@ import pytest
 
 from retinue.catalogue import agents
 from retinue.catalogue._model_choice import model_for
-from retinue.catalogue.code_engineer_executor import propose
+from retinue.catalogue.code_engineer_executor import refactor
 from retinue.catalogue.researcher_analyst.parameters import DEPTHS
 from retinue.catalogue.system_architect import restructuring
 from retinue.contract.task import Task
@@ -73,8 +73,8 @@ def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
         bounds = found.thinks_within
         return bounds.requests, bounds.tokens_in, bounds.tokens_out
 
-    rounds = propose._MAX_CORRECTIONS + 1  # pyright: ignore[reportPrivateUsage] - held against what is said of it
-    turns = propose._MAX_TURNS  # pyright: ignore[reportPrivateUsage] - as above
+    rounds = refactor._MAX_CORRECTIONS + 1  # pyright: ignore[reportPrivateUsage] - held against what is said of it
+    turns = refactor._MAX_TURNS  # pyright: ignore[reportPrivateUsage] - as above
     assert within("code_engineer_executor", "fix_bug") == (rounds * turns, None, None)
     # A thinker asks once more where an answer was empty.
     asks = 2 * (CORRECTIONS + 1)

@@ -6,8 +6,9 @@ holds one entry with its own checksum, so that a damaged line costs one file's w
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b, sha256
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from zlib import crc32
@@ -34,7 +35,7 @@ class ContentCache(Generic[T]):
         root: The real path of the tree.
         prefix: What the file's name begins with.
         version: Which form the entries have; others count as none.
-        decode: Makes an entry of its JSON form; raises `ValueError` or `TypeError` when it is none.
+        decode: Makes an entry of its JSON form; raises `ValueError` or `TypeError` when it is not one.
         encode: Makes the JSON form of an entry; for those that are it already, none is needed.
     """
 
@@ -78,11 +79,20 @@ class ContentCache(Generic[T]):
         if self.path is None:
             return ""
         keys = dict.fromkeys(self._lines if kept_keys is None else kept_keys)
+        # Nothing was added or dropped: the file stays as it is.
         if not new and len(keys) == len(self._lines):
             return ""
         lines = {key: self._lines[key] for key in keys if key in self._lines}
-        lines |= {key: self._line(key, entry) for key, entry in new.items()}
-        return write_cache_file(self.path, self._bounded(lines))
+        for key, entry in new.items():
+            data = entry if self._encode is None else self._encode(entry)
+            body = json.dumps(data, separators=(",", ":")).encode("ascii")
+            lines[key] = b"%b %08x %b" % (key.encode("ascii"), crc32(body), body)
+        # As many lines as may be kept.
+        sizes = accumulate((len(line) + 1 for line in lines.values()), initial=len(self._head))
+        kept_count = sum(size <= _MAX_BYTES for size in sizes) - 1
+        return write_cache_file(
+            self.path, chain([self._head], (line + b"\n" for line in islice(lines.values(), kept_count)))
+        )
 
     def _load(self) -> dict[str, bytes]:
         if self.path is None:
@@ -91,18 +101,3 @@ class ContentCache(Generic[T]):
         if head + b"\n" != self._head:
             return {}
         return {line[:_KEY].decode("ascii", "replace"): line for line in body.split(b"\n") if len(line) > _START}
-
-    def _bounded(self, lines: Mapping[str, bytes]) -> Iterator[bytes]:
-        """The head and as many lines as may be kept."""
-        yield self._head
-        remaining = _MAX_BYTES - len(self._head)
-        for line in lines.values():
-            remaining -= len(line) + 1
-            if remaining < 0:
-                return
-            yield line + b"\n"
-
-    def _line(self, key: str, entry: T) -> bytes:
-        data = entry if self._encode is None else self._encode(entry)
-        body = json.dumps(data, separators=(",", ":")).encode("ascii")
-        return b"%b %08x %b" % (key.encode("ascii"), crc32(body), body)

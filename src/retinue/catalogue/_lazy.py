@@ -6,6 +6,7 @@ changes.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -49,7 +50,7 @@ class LazyAgent:
 
     @property
     def definition(self) -> Definition:
-        """What it says of itself; where its code lies is no business of users."""
+        """What it says of itself; the path of its source is not part of it."""
         return self.cached_definition or self.agent.definition.model_copy(update={"source": None})
 
     async def run(self, task: Task, run: RunContext, /) -> Reply:
@@ -75,8 +76,16 @@ def lazy_agents(
     agents = tuple(LazyAgent(load) for load in loaders)
     if cache_dir is None:
         return agents
-    path, key = cache_dir / "definitions", _cache_key(settings)
-    definitions = _read_cache(path, key)
+    # They are known by the code that they are derived from, and by what is installed.
+    parts = {**settings, "pydantic": VERSION, "duckdb": find_spec("duckdb") is not None}
+    fingerprint = repr(sorted(parts.items())).encode() + code_fingerprint(*_SOURCES)
+    path, key = cache_dir / "definitions", sha256(fingerprint).hexdigest().encode()
+    head, _, body = read_cache_file(path, max_bytes=_MAX_BYTES).partition(b"\n")
+    definitions: tuple[Definition, ...] = ()
+    if head == key:
+        with suppress(ValidationError):
+            definitions = TypeAdapter(tuple[Definition, ...]).validate_json(body)
+    # Nothing is cached, or the cache is damaged: all agents are imported once.
     if len(definitions) != len(agents):
         definitions = tuple(agent.definition for agent in agents)
         data = [definition.to_json() for definition in definitions]
@@ -84,19 +93,3 @@ def lazy_agents(
     for agent, definition in zip(agents, definitions, strict=True):
         agent.cached_definition = definition
     return agents
-
-
-def _read_cache(path: Path, key: bytes) -> tuple[Definition, ...]:
-    head, _, body = read_cache_file(path, max_bytes=_MAX_BYTES).partition(b"\n")
-    if head != key:
-        return ()
-    try:
-        return TypeAdapter(tuple[Definition, ...]).validate_json(body)
-    except ValidationError:
-        return ()
-
-
-def _cache_key(settings: Mapping[str, object]) -> bytes:
-    """What definitions are known by: the code that they are derived from, and what is installed."""
-    parts = {**settings, "pydantic": VERSION, "duckdb": find_spec("duckdb") is not None}
-    return sha256(repr(sorted(parts.items())).encode() + code_fingerprint(*_SOURCES)).hexdigest().encode()

@@ -36,7 +36,7 @@ def model_for(task: Task, models: "Models", definition: Definition, *, override:
         override: A model that is set for this very part of the work.
 
     Raises:
-        RetinueError: None is configured, or nobody knows it.
+        RetinueError: No model is configured, or it is unknown.
     """
     parent: object = task.extras.get(PARENT_MODEL)
     return models.choose(
@@ -59,7 +59,7 @@ def structured_model_for(
     """Whom to ask for judgement: the model that `definition` asks for `task`, within what `run` may spend.
 
     Raises:
-        RetinueError: None is configured, or nobody knows it.
+        RetinueError: No model is configured, or it is unknown.
     """
     from retinue.orchestration.structured_model import StructuredModel  # noqa: PLC0415 - most skills ask no model
 
@@ -82,7 +82,7 @@ def parse_answer(text: str, shape: type[T]) -> T:
     """The object that a model was asked for.
 
     Raises:
-        OutputInvalid: The text holds none of this shape.
+        OutputInvalid: The text does not hold such an object.
     """
     try:
         return shape.model_validate(json.repair(text)[0])

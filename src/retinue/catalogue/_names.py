@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from retinue.catalogue._content_cache import ContentCache, content_key
-from retinue.catalogue._test_paths import is_test_or_vendored
 from retinue.contract.facts import Facts
 from retinue.errors import NotInstalled, RetinueError
 from retinue.tools.search.passages import is_test
@@ -91,31 +90,29 @@ def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[s
     names_by_path: dict[str, _FileNames] = {}
     entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINE_SUFFIXES)]
     for entry in entries:
+        # Size and time stand for the content: reading every file would cost what the cache saves.
         key = content_key("names", repr((entry.path, entry.size, entry.mtime_ns)).encode())
         names = cache.get(key)
-        if names is None and time.monotonic() <= end and (names := _names_in(workspace, entry.path)) is not None:
+        if names is None and time.monotonic() <= end:
+            try:
+                if entry.path.endswith((".py", ".pyi")):
+                    names = _names_of(workspace.read_text(entry.path, max_bytes=_MAX_FILE))
+                else:
+                    from retinue.tools.outline import outline_of  # noqa: PLC0415 - Python needs none
+
+                    items = outline_of(workspace, entry.path).items
+                    tops, members = ([one.qualified_name for one in items if one.depth == depth] for depth in (0, 1))
+                    names = _FileNames(tops, members, [], [])
+            except NotInstalled:  # without a grammar nothing is known of it
+                continue
+            except RetinueError:
+                names = _FileNames([], [], [], [])
             new[key] = names
         if names is not None:
             keys.append(key)
             names_by_path[entry.path] = names
     cache.save(new, keys)
     return names_by_path, len(names_by_path) == len(entries)
-
-
-def _names_in(workspace: Workspace, path: str) -> _FileNames | None:
-    """The names in a file; none when it cannot be read, None without a grammar for it."""
-    try:
-        if path.endswith((".py", ".pyi")):
-            return _names_of(workspace.read_text(path, max_bytes=_MAX_FILE))
-        from retinue.tools.outline import outline_of  # noqa: PLC0415 - Python needs none
-
-        items = outline_of(workspace, path).items
-    except NotInstalled:
-        return None
-    except RetinueError:
-        return _FileNames([], [], [], [])
-    tops, members = ([one.qualified_name for one in items if one.depth == depth] for depth in (0, 1))
-    return _FileNames(tops, members, [], [])
 
 
 def _names_of(text: str) -> _FileNames:
@@ -135,3 +132,16 @@ def _names_of(text: str) -> _FileNames:
     names.uses.extend(name for match in _TEST.finditer(text) for name in _PARAMETER.findall(match[1]))
     names.uses.extend({name for match in _IMPORT.finditer(text) for name in _WORD.findall(match[1] or match[2])})
     return names
+
+
+_TEST_OR_VENDORED: Final = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|testing|specs?|examples?|bench|benchmarks?|fixtures|vendor|third_party)/"
+    r"|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+\Z"
+    r"|\.(?:test|spec)\.[cm]?[jt]sx?\Z",
+    re.IGNORECASE,
+)
+
+
+def is_test_or_vendored(path: str) -> bool:
+    """Whether a file (or, with a `/` at its end, a folder) only tests, shows or measures the product."""
+    return _TEST_OR_VENDORED.search(path) is not None

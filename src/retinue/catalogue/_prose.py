@@ -14,7 +14,7 @@ from retinue.contract.sanitize import printable
 _TICKS: Final = re.compile(r"`+")
 _SPECIAL: Final = re.compile(
     r"""[\\`*\[\]<>|]                          # escapes, code, emphasis, links, HTML, tables
-      | _(?<![^\W_]_)|_(?![^\W_])              # inside a word an underscore is none
+      | _(?<![^\W_]_)|_(?![^\W_])              # inside a word an underscore is not markup
       | ~(?=~)|(?<=~)~ | &(?=\#?\w+;)          # strikethrough, entities
       | :(?=//) | \.(?<=www\.)                 # bare links
       | @(?=\w)
@@ -95,6 +95,11 @@ def first_of(
     return Prose(separator.join(["{}"] * len(first)) + (more.format(remaining) if remaining else ""), first)
 
 
+def phrases(text: str) -> tuple[str, ...]:
+    """The phrases of a text that parts them by `;`, such as the examples of a skill."""
+    return tuple(" ".join(phrase.split()) for phrase in text.split(";"))
+
+
 def name(text: str) -> ExternalText:
     """A person's name."""
     return ExternalText(one_line(text) or "(no name)", "name")
@@ -128,6 +133,7 @@ def escape_line(text: str) -> str:
 def code_span(text: str) -> str:
     """`text` as a Markdown code span, whatever backticks it holds."""
     runs = {len(run) for run in _TICKS.findall(text)}
+    # The shortest run of backticks that the text does not have, as CommonMark asks.
     ticks = "`" * next(length for length in range(1, len(text) + 2) if length not in runs)
     pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"

@@ -86,7 +86,7 @@ class SkillReport:
         files: The files that the answer rests on, beside those that statements name.
         subjects: What the rows are about, in order: people, files, components.
         questions: What a person has to say first.
-        unanswered: Why this is no answer, when it is none.
+        unanswered: Why the task was rejected, if it was.
         appendix: Markdown below everything else, such as the SQL that was run or a diff.
     """
 
@@ -216,7 +216,7 @@ class SkillReport:
         Args:
             skipped: Those that cannot be read, as path, line (0 when there is none) and reason.
             unread: Those that there was no time for.
-            near: What was asked about: of what lies there is told first.
+            near: The folder or file that was asked about; its files are named first.
         """
         if unread:
             names = first_of([*map(one_line, unread)], _MAX_GAPS).to_text()
@@ -260,32 +260,21 @@ class SkillReport:
             "subjects": self.subjects,
         }
         places = (one.source.partition(":")[0] for one in self.statements if ":" in one.source)
+        lines = [one.to_markdown() for one in self.statements]
+        blocks = [*lines[:1], "\n".join(f"- {line}" for line in lines[1:])]
+        blocks.append(" ".join(note.to_markdown() for note in self.notes))
+        blocks.append(self.appendix if self.statements else "")
+        outcome: Outcome = "rejected" if self.unanswered else "partial" if self.warnings else "success"
         fields: dict[str, Any] = {
             "data": data,
-            "outcome": self._outcome(),
+            "outcome": None if self.questions else outcome,
             "fault": self.unanswered,
-            "content": self._markdown() or str(data["answer"]),
+            "content": "\n\n".join(filter(None, blocks)) or str(data["answer"]),
             "warnings": tuple(self.warnings),
             "questions": self.questions,
             "files_read": tuple(dict.fromkeys([*self.files, *places])),
         }
         return Reply(**(fields | more))
-
-    def _outcome(self) -> Outcome | None:
-        if self.questions:
-            return None
-        return "rejected" if self.unanswered else "partial" if self.warnings else "success"
-
-    def _markdown(self) -> str:
-        lines = [one.to_markdown() for one in self.statements]
-        blocks = lines[:1]
-        if lines[1:]:
-            blocks.append("\n".join(f"- {line}" for line in lines[1:]))
-        if self.notes:
-            blocks.append(" ".join(note.to_markdown() for note in self.notes))
-        if self.appendix and self.statements:
-            blocks.append(self.appendix)
-        return "\n\n".join(blocks)
 
 
 def plural(count: int, one: str, many: str = "") -> str:

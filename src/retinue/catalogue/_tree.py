@@ -12,12 +12,11 @@ from retinue.agents.port import RunContext
 from retinue.catalogue._content_cache import ContentCache, content_key
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_deadline import RunDeadline
+from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.event import Progress
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, DeadlineExceeded, InternalError, RetinueError, Unavailable
 from retinue.tools.tree import FileEntry, list_files
-from retinue.tools.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -59,32 +58,6 @@ class TreeReading(Generic[T]):
             report.note("{}", quote(note))
 
 
-async def read_tree(
-    run: RunContext,
-    workspace: Workspace,
-    extract: Extract[T],
-    *,
-    is_wanted: Callable[[str], bool],
-    cache: ContentCache[T],
-    deadline: RunDeadline,
-    tag: Callable[[str], str] = lambda _: "",
-    is_whole: bool = True,
-) -> TreeReading[T]:
-    """Extract one value of each wanted file of `workspace`.
-
-    Args:
-        run: Gives processes, and is told of the progress.
-        workspace: Where.
-        extract: Makes the values.
-        is_wanted: Says by its path whether a file is read.
-        cache: What earlier runs left, and where this one leaves what it reads.
-        deadline: Says when to stop.
-        tag: What else decides, beside content and suffix, what is extracted of the file at a path.
-        is_whole: Whether every file of the tree that `cache` is about is wanted; else what it holds of others stays.
-    """
-    return await _TreeReader(run, workspace, extract, is_wanted, cache, deadline, tag, is_whole).read()
-
-
 @dataclass(frozen=True, slots=True)
 class _File:
     path: str
@@ -94,17 +67,26 @@ class _File:
 
 
 @dataclass(slots=True)
-class _TreeReader(Generic[T]):
-    """One reading of one tree."""
+class TreeReader(Generic[T]):
+    """Extracts one value of each wanted file of a run's workspace, once.
+
+    Attributes:
+        run: Starts worker processes, and reports progress.
+        extract: Makes the values.
+        is_wanted: Says by its path whether a file is read.
+        cache: What earlier runs left, and where this one leaves what it reads.
+        deadline: Says when to stop.
+        tag: What else decides, beside content and suffix, what is extracted of the file at a path.
+        is_whole: Whether every file of the tree that `cache` is about is wanted; else what it holds of others stays.
+    """
 
     run: RunContext
-    workspace: Workspace
     extract: Extract[T]
     is_wanted: Callable[[str], bool]
     cache: ContentCache[T]
     deadline: RunDeadline
-    tag: Callable[[str], str]
-    is_whole: bool
+    tag: Callable[[str], str] = lambda _: ""
+    is_whole: bool = True
     reading: TreeReading[T] = field(default_factory=TreeReading[T])
     new: dict[str, T] = field(default_factory=dict[str, T])
     keys: dict[str, str] = field(default_factory=dict[str, str])
@@ -114,7 +96,15 @@ class _TreeReader(Generic[T]):
     async def read(self) -> TreeReading[T]:
         """Read everything, or as much as there is time for."""
         reading = self.reading
-        entries = await in_thread(self._list)
+        listing = await in_thread(list_files, self.run.workspace)
+        reading.skipped += [(one.path, 0, one.reason) for one in listing.skipped if self.is_wanted(one.path)]
+        reading.notes += [listing.note] if listing.note else []
+        entries = [entry for entry in listing.files if not entry.is_link and self.is_wanted(entry.path)]
+        large = [entry for entry in entries if entry.size > _MAX_FILE]
+        entries = [entry for entry in entries if entry.size <= _MAX_FILE]
+        reading.skipped += [
+            (entry.path, 0, f"it holds {entry.size:,} bytes, more than {_MAX_FILE:,}") for entry in large
+        ]
         self.waiting = {entry.path for entry in entries}
         self.in_process = sum(entry.size for entry in entries) <= _ALONE_BYTES
         semaphore = asyncio.Semaphore(_MAX_CONCURRENT)
@@ -122,10 +112,12 @@ class _TreeReader(Generic[T]):
         try:
             async with asyncio.timeout(self.deadline.remaining_s()), asyncio.TaskGroup() as group:
                 async for batch in self._batches(entries):
+                    # Taken before the task is created, so that no more batches are in memory than are being read.
                     await semaphore.acquire()
                     task = group.create_task(self._extract_batch(batch, total=len(entries)))
                     task.add_done_callback(lambda _: semaphore.release())
         except* (DeadlineExceeded, TimeoutError):
+            # Half a tree is still an answer: what was read is kept, and the rest is named.
             reading.unread = sorted(self.waiting)
         except* RetinueError as errors:
             failure = _first(errors)
@@ -136,18 +128,6 @@ class _TreeReader(Generic[T]):
         reading.notes += [note] if note else []
         reading.files = dict(sorted(reading.files.items()))
         return reading
-
-    def _list(self) -> list[FileEntry]:
-        listing = list_files(self.workspace)
-        reading = self.reading
-        reading.skipped += [(one.path, 0, one.reason) for one in listing.skipped if self.is_wanted(one.path)]
-        reading.notes += [listing.note] if listing.note else []
-        entries = [entry for entry in listing.files if not entry.is_link and self.is_wanted(entry.path)]
-        large = [entry for entry in entries if entry.size > _MAX_FILE]
-        reading.skipped += [
-            (entry.path, 0, f"it holds {entry.size:,} bytes, more than {_MAX_FILE:,}") for entry in large
-        ]
-        return [entry for entry in entries if entry.size <= _MAX_FILE]
 
     async def _batches(self, entries: Sequence[FileEntry]) -> AsyncIterator[list[_File]]:
         """What is not known yet, some files at a time; what is known is taken over on the way."""
@@ -166,9 +146,10 @@ class _TreeReader(Generic[T]):
 
     def _unknown(self, entries: Iterable[FileEntry]) -> list[_File]:
         unknown: list[_File] = []
+        workspace = self.run.workspace  # each access applies the rules of the run anew
         for entry in entries:
             try:
-                data = self.workspace.read_bytes(entry.path, max_bytes=_MAX_FILE)
+                data = workspace.read_bytes(entry.path, max_bytes=_MAX_FILE)
             except RetinueError as error:  # it vanished, grew, or may not be read
                 self.reading.skipped.append((entry.path, 0, error.message))
                 self.waiting.discard(entry.path)
@@ -176,6 +157,7 @@ class _TreeReader(Generic[T]):
             tag = self.tag(entry.path)
             key = content_key(f"{entry.path.rpartition('.')[2]} {tag}", data)
             self.keys[entry.path] = key
+            # Two files with the same content are extracted once.
             value = self.new.get(key) or self.cache.get(key)
             if value is None:
                 unknown.append(_File(entry.path, tag, key, data))
@@ -206,15 +188,15 @@ class _TreeReader(Generic[T]):
             return await in_thread(self._extract_here, files)
         except InternalError:
             # Its worker died; one file did that, and the others are not to pay for it.
-            return [await self._extract_alone(file) for file in files]
-
-    async def _extract_alone(self, file: tuple[str, bytes, str]) -> T | None:
-        self.deadline.check()
-        try:
-            return (await self.run.offload(self.extract, [file]))[0]
-        except InternalError as error:
-            self.reading.skipped.append((file[0], 0, f"reading it ended its process: {error.message}"))
-            return None
+            values: list[T | None] = []
+            for file in files:
+                self.deadline.check()
+                try:
+                    values += await self.run.offload(self.extract, [file])
+                except InternalError as error:
+                    self.reading.skipped.append((file[0], 0, f"reading it ended its process: {error.message}"))
+                    values.append(None)
+            return values
 
     def _extract_here(self, files: Sequence[tuple[str, bytes, str]]) -> list[T | None]:
         values: list[T | None] = []

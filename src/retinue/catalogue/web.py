@@ -20,7 +20,7 @@ class Web:
     Attributes:
         provider: The search service; None takes the first that the environment has what it needs for.
         environment: Where the keys of search services are.
-        client: Who asks for pages, and with it what may be reached; the usual guard when absent.
+        client: Requests pages, and decides which addresses may be reached; the default guard when absent.
     """
 
     provider: str | None = None

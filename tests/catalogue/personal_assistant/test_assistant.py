@@ -15,7 +15,7 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.catalogue.personal_assistant import PersonalAssistant, shipped_domains
-from retinue.catalogue.personal_assistant.domain import Domain, broadcast
+from retinue.catalogue.personal_assistant.call import Domain, broadcast
 from retinue.contract.result import Result
 from retinue.contract.task import Budget, Context, Limits, Task
 from retinue.llm.models import Models

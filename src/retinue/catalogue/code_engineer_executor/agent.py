@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._model_choice import needs_model
+from retinue.catalogue._prose import phrases
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 from retinue.tools.workspace import Workspace
 
-from .parameters import ChangeRequest, CodeScope, CodeTarget, NavigationTarget, RefactoringRequest
-from .results import CodeAnalysis, CodeChange, CodeDocumentation, CodeReview, CodeWork
+from .parameters import (
+    ChangeRequest,
+    CodeAnalysis,
+    CodeChange,
+    CodeDocumentation,
+    CodeReview,
+    CodeScope,
+    CodeTarget,
+    CodeWork,
+    NavigationTarget,
+    RefactoringRequest,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -40,52 +51,46 @@ _PROPOSAL_OPTIONS: Final[dict[str, Any]] = {
     "unavailable": needs_model,
 }
 _EXAMPLES: Final = {
-    "navigate_only": (
-        "who calls `parse_header`", "list all callers of `Workspace.resolve`",
-        "find every reference to `retry_policy`", "where is the function `load_config` used",
-        "go to the definition of `TokenBucket`", "which functions does `walk` call", "what implements `Engine.start`",
-        "list the symbols defined in src/app.py", "find usages of the class `HttpClient`",
-        "which methods override `Base.run`", "what invokes `on_close`", "what calls `flush`",
-        "who uses the function `parse_date`", "where is the class `Invoice` defined",
-        "which classes inherit from `BaseView`", "take me to the declaration of `Invoice`",
-        "show usages of `Cart.add`",
-    ),
-    "analyze": (
-        "which functions are the most complex", "what is the cyclomatic complexity of `parse`",
-        "how many functions and classes does this module have", "what are the longest functions in src",
-        "how branched is the function `walk`", "measure the code in the package `billing`",
-        "how many lines does src/models.py have", "is the class `Invoice` too large",
-        "complexity figures per function in src/app.py", "how complex is `walk`",
-    ),
-    "review": (
-        "review src/app.py", "do a code review of the `billing` package", "lint the code in src",
-        "find code smells in the `payments` module", "which TODO and FIXME comments are left",
-        "are there unused imports", "find broad except clauses", "what would you criticise in src/api.py",
-        "are there lint problems in src/api.py", "look over src/api.py for code smells",
-        "are there bare excepts or unused variables anywhere",
-    ),
-    "docs": (
-        "which public functions have no docstring", "list missing docstrings in src/app.py",
-        "what is the docstring coverage", "give me a table of all function signatures in src/api.py",
-        "which classes are undocumented", "list the public API of the package with signatures",
-        "which functions in src lack docstrings", "signatures of everything public in src/app.py",
-    ),
-    "refactor": (
-        "rename the function `load` to `load_settings`", "rename class `Foo` to `Bar`",
-        "move `slugify` from utils.py to text.py", "extract lines 20 to 35 of app.py into a function `validate`",
-        "refactor: rename `tmp` to `folder` everywhere", "call the class `Parser` `Reader` from now on",
-        "relocate the function `slugify` to text.py", "pull lines 8-19 of app.py out into `load_all`",
-    ),
-    "fix_bug": (
-        "fix the bug that the total is wrong when the cart is empty", "the parser crashes on empty input, fix it",
-        "fix the failing test test_refund", "fix the off-by-one error in `paginate`",
-        "debug and fix why login times out",
-    ),
-    "add_feature": (
-        "add a --verbose option to the command line", "implement pagination for the orders endpoint",
-        "add support for CSV export", "write a function that validates e-mail addresses",
-        "implement retry with backoff in client.py",
-    ),
+    "navigate_only": phrases("""
+        who calls `parse_header`; list all callers of `Workspace.resolve`; find every reference to `retry_policy`;
+        where is the function `load_config` used; go to the definition of `TokenBucket`; which functions does `walk`
+        call; what implements `Engine.start`; list the symbols defined in src/app.py; find usages of the class
+        `HttpClient`; which methods override `Base.run`; what invokes `on_close`; what calls `flush`; who uses the
+        function `parse_date`; where is the class `Invoice` defined; which classes inherit from `BaseView`; take me to
+        the declaration of `Invoice`; show usages of `Cart.add`
+    """),
+    "analyze": phrases("""
+        which functions are the most complex; what is the cyclomatic complexity of `parse`; how many functions and
+        classes does this module have; what are the longest functions in src; how branched is the function `walk`;
+        measure the code in the package `billing`; how many lines does src/models.py have; is the class `Invoice` too
+        large; complexity figures per function in src/app.py; how complex is `walk`
+    """),
+    "review": phrases("""
+        review src/app.py; do a code review of the `billing` package; lint the code in src; find code smells in the
+        `payments` module; which TODO and FIXME comments are left; are there unused imports; find broad except
+        clauses; what would you criticise in src/api.py; are there lint problems in src/api.py; look over src/api.py
+        for code smells; are there bare excepts or unused variables anywhere
+    """),
+    "docs": phrases("""
+        which public functions have no docstring; list missing docstrings in src/app.py; what is the docstring
+        coverage; give me a table of all function signatures in src/api.py; which classes are undocumented; list the
+        public API of the package with signatures; which functions in src lack docstrings; signatures of everything
+        public in src/app.py
+    """),
+    "refactor": phrases("""
+        rename the function `load` to `load_settings`; rename class `Foo` to `Bar`; move `slugify` from utils.py to
+        text.py; extract lines 20 to 35 of app.py into a function `validate`; refactor: rename `tmp` to `folder`
+        everywhere; call the class `Parser` `Reader` from now on; relocate the function `slugify` to text.py; pull
+        lines 8-19 of app.py out into `load_all`
+    """),
+    "fix_bug": phrases("""
+        fix the bug that the total is wrong when the cart is empty; the parser crashes on empty input, fix it; fix the
+        failing test test_refund; fix the off-by-one error in `paginate`; debug and fix why login times out
+    """),
+    "add_feature": phrases("""
+        add a --verbose option to the command line; implement pagination for the orders endpoint; add support for CSV
+        export; write a function that validates e-mail addresses; implement retry with backoff in client.py
+    """),
 }  # fmt: skip
 _SAMPLE_PARAMETERS: Final = {"task": "who calls helper", "symbol": "helper", "show": "callers"}
 _SAMPLE_ANSWER: Final[dict[str, Any]] = {
@@ -212,13 +217,13 @@ class CodeEngineerExecutor:
 
     async def _run_operation(self, target: CodeScope, task: Task, run: RunContext) -> Reply:
         """Do what the skill of `task` is for, in one of the modules beside."""
-        from . import analyze, navigate, propose, refactor, review, work  # noqa: PLC0415 - when they are needed
+        from . import analyze, refactor, work  # noqa: PLC0415 - when they are needed
 
-        change = partial(propose.propose, self.models, CodeEngineerExecutor.definition)
+        change = partial(refactor.propose, self.models, CodeEngineerExecutor.definition)
         operations = {
-            "navigate_only": navigate.navigate,
+            "navigate_only": analyze.navigate,
             "analyze": analyze.analyze,
-            "review": review.review,
+            "review": analyze.review,
             "docs": analyze.document,
             "refactor": refactor.refactor,
             "fix_bug": change,

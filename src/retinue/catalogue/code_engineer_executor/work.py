@@ -7,9 +7,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._permission import ensure_allowed
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue._run_limits import RunDeadline, ensure_allowed, in_cancellable_thread
 from retinue.contract.definition import ToolSpec
 from retinue.contract.event import Progress
 from retinue.contract.fault import Fault
@@ -37,7 +36,7 @@ class Work:
         cache_dir: Where what was read of files is kept between runs; None keeps nothing.
         files: Files that were analysed.
         changes: What would become of files; `files_written` are those it was made of.
-        failure: Why nothing came of it although it was tried: what that took is told all the same.
+        failure: Why the work failed; what it cost is reported as well.
     """
 
     task: Task
@@ -148,7 +147,12 @@ class Work:
             **({"diff": diff} if diff else {}),
             **report.figures,
         }
-        report.appendix = _diff_block(diff) if diff else ""
+        if diff:
+            # As Markdown, whatever stands in it; its end is cut off where it is too long to be read.
+            text = diff if len(diff) <= _MAX_DIFF else f"{diff[:_MAX_DIFF].rpartition(chr(10))[0]}\n…"
+            # A fence must be longer than any in the diff, or the rest of it would be read as Markdown.
+            fence = "`" * (3 + text.count("```") * 3)
+            report.appendix = "\n".join((f"{fence}diff", text.rstrip("\n"), fence))
         failure: dict[str, Any] = {"outcome": "error", "fault": self.failure} if self.failure else {}
         return report.reply(
             usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.files_written, **failure
@@ -170,10 +174,3 @@ async def do_work(
         work = Work(task, run, target, pool, Navigator(pool, run.workspace), RunDeadline(run), cache_dir)
         await operation(work, target)
         return work.reply()
-
-
-def _diff_block(diff: str) -> str:
-    """A diff as Markdown, whatever stands in it; its end is cut off where it is too long to be read."""
-    text = diff if len(diff) <= _MAX_DIFF else f"{diff[:_MAX_DIFF].rpartition(chr(10))[0]}\n…"
-    fence = "`" * (3 + text.count("```") * 3)
-    return "\n".join((f"{fence}diff", text.rstrip("\n"), fence))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue._prose import phrases
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.catalogue.data_analyst.analysis import (
     AggregateRequest,
     Analysis,
@@ -16,7 +17,7 @@ from retinue.catalogue.data_analyst.analysis import (
     PercentileRequest,
     analyse,
 )
-from retinue.catalogue.data_analyst.data_files import read_facts
+from retinue.catalogue.data_analyst.columns import read_facts
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
@@ -52,6 +53,50 @@ _SKILL: Final[Any] = {
     "unavailable": lambda: "" if find_spec("duckdb") else "install retinue[data]",
     "facts": _facts,
 }
+_EXAMPLES: Final = {
+    "profile": phrases("""
+        what is in flights.csv; what does data.csv contain; describe the columns of sales.parquet; profile the file
+        orders.csv; which columns does customers.csv have; are there missing values in survey.csv; how clean is the
+        data in events.jsonl; give me an overview of the dataset; does payments.csv have duplicate rows; summarise the
+        table data/weather.csv; what types do the columns of users.json have; check the quality of the data in
+        sessions.csv; how many empty cells has each column; show the first rows and the ranges of the columns
+    """),
+    "aggregate": phrases("""
+        what is the average departure delay by carrier in flights.csv; how many orders were placed in March; top 10
+        customers by revenue; which endpoint is the slowest in access.log; how many requests returned status 500; what
+        share of orders was paid by card; total sales per month; which product sold the most; how many different users
+        are there in events.jsonl; what is the maximum temperature per city; what are the three slowest endpoints in
+        access.log; count the rows where the country is missing; how many errors per hour are in app.log; show the
+        trend of signups over time in users.csv; which region has the lowest revenue; what is the median price of
+        items without a discount; what percentage of flights left more than 30 minutes late; the warmest and the
+        coldest city in weather.csv; number of rows per category; sum of the amounts in invoices.csv; give the average
+        duration of a session in sessions.csv; busiest hour of the day; how many machines were built by Siemens after
+        1990; which suppliers delivered fewer than 100 parts; which brand has the most models; how many orders came in
+        the first quarter, not counting returns; average waiting time on weekends vs weekdays
+    """),
+    "percentiles": phrases("""
+        what is the 95th percentile of the response time in access.log; p99 latency per endpoint; give me the p50, p90
+        and p99 of duration in requests.csv; show the quartiles of price; percentiles of the arrival delay by origin;
+        what is the 90th percentile of order value per country; how are the response times distributed; deciles of
+        income in survey.csv; p95 of the upload times; what is the spread of the values in amount; latency
+        distribution of each endpoint in requests.csv; how long do the slowest five percent of requests take
+    """),
+    "log_parse": phrases("""
+        summarise access.log; what happened in app.log; what errors are in server.log; analyse the log file
+        logs/nginx.log; parse error.log and tell me what went wrong; are there bursts of requests in access.log; give
+        me an overview of the web server log; which messages are most frequent in the log; look through syslog.log for
+        problems; show the warnings of worker.log; which errors does the log hold and when did they begin; did
+        anything fail during the night in worker.log
+    """),
+    "compare": phrases("""
+        compare the average delay of UA and DL in flights.csv; how do the figures of old.csv differ from those of
+        new.csv; compare january with february sales; how do orders.csv and orders_new.csv differ; which rows changed
+        from prices_v1.csv to prices_v2.csv; compare revenue in Germany and France; did response times get worse from
+        Monday to Tuesday; how did the average order value change from 2023 to 2024; compare the sales of two years;
+        is the average price in shop_a.csv higher than in shop_b.csv; did we sell more in spring than in autumn; which
+        rows are in users_old.csv but not in users_new.csv
+    """),
+}
 
 
 @retinue.agent(
@@ -75,22 +120,7 @@ class DataAnalyst:
 
     @retinue.skill(
         **_SKILL,
-        examples=(
-            "what is in flights.csv",
-            "what does data.csv contain",
-            "describe the columns of sales.parquet",
-            "profile the file orders.csv",
-            "which columns does customers.csv have",
-            "are there missing values in survey.csv",
-            "how clean is the data in events.jsonl",
-            "give me an overview of the dataset",
-            "does payments.csv have duplicate rows",
-            "summarise the table data/weather.csv",
-            "what types do the columns of users.json have",
-            "check the quality of the data in sessions.csv",
-            "how many empty cells has each column",
-            "show the first rows and the ranges of the columns",
-        ),
+        examples=_EXAMPLES["profile"],
         samples=(
             Sample(title="What a file holds", parameters={"question": "What is in sales.csv?", "files": ["sales.csv"]}),
         ),
@@ -105,35 +135,7 @@ class DataAnalyst:
 
     @retinue.skill(
         **_SKILL,
-        examples=(
-            "what is the average departure delay by carrier in flights.csv",
-            "how many orders were placed in March",
-            "top 10 customers by revenue",
-            "which endpoint is the slowest in access.log",
-            "how many requests returned status 500",
-            "what share of orders was paid by card",
-            "total sales per month",
-            "which product sold the most",
-            "how many different users are there in events.jsonl",
-            "what is the maximum temperature per city",
-            "what are the three slowest endpoints in access.log",
-            "count the rows where the country is missing",
-            "how many errors per hour are in app.log",
-            "show the trend of signups over time in users.csv",
-            "which region has the lowest revenue",
-            "what is the median price of items without a discount",
-            "what percentage of flights left more than 30 minutes late",
-            "the warmest and the coldest city in weather.csv",
-            "number of rows per category",
-            "sum of the amounts in invoices.csv",
-            "give the average duration of a session in sessions.csv",
-            "busiest hour of the day",
-            "how many machines were built by Siemens after 1990",
-            "which suppliers delivered fewer than 100 parts",
-            "which brand has the most models",
-            "how many orders came in the first quarter, not counting returns",
-            "average waiting time on weekends vs weekdays",
-        ),
+        examples=_EXAMPLES["aggregate"],
         samples=(
             Sample(
                 title="The mean of a column by another",
@@ -161,20 +163,7 @@ class DataAnalyst:
 
     @retinue.skill(
         **_SKILL,
-        examples=(
-            "what is the 95th percentile of the response time in access.log",
-            "p99 latency per endpoint",
-            "give me the p50, p90 and p99 of duration in requests.csv",
-            "show the quartiles of price",
-            "percentiles of the arrival delay by origin",
-            "what is the 90th percentile of order value per country",
-            "how are the response times distributed",
-            "deciles of income in survey.csv",
-            "p95 of the upload times",
-            "what is the spread of the values in amount",
-            "latency distribution of each endpoint in requests.csv",
-            "how long do the slowest five percent of requests take",
-        ),
+        examples=_EXAMPLES["percentiles"],
         samples=(
             Sample(
                 title="One percentile",
@@ -196,20 +185,7 @@ class DataAnalyst:
 
     @retinue.skill(
         **_SKILL,
-        examples=(
-            "summarise access.log",
-            "what happened in app.log",
-            "what errors are in server.log",
-            "analyse the log file logs/nginx.log",
-            "parse error.log and tell me what went wrong",
-            "are there bursts of requests in access.log",
-            "give me an overview of the web server log",
-            "which messages are most frequent in the log",
-            "look through syslog.log for problems",
-            "show the warnings of worker.log",
-            "which errors does the log hold and when did they begin",
-            "did anything fail during the night in worker.log",
-        ),
+        examples=_EXAMPLES["log_parse"],
         samples=(
             Sample(title="A log as a whole", parameters={"question": "Summarise access.log", "files": ["access.log"]}),
         ),
@@ -224,20 +200,7 @@ class DataAnalyst:
 
     @retinue.skill(
         **_SKILL,
-        examples=(
-            "compare the average delay of UA and DL in flights.csv",
-            "how do the figures of old.csv differ from those of new.csv",
-            "compare january with february sales",
-            "how do orders.csv and orders_new.csv differ",
-            "which rows changed from prices_v1.csv to prices_v2.csv",
-            "compare revenue in Germany and France",
-            "did response times get worse from Monday to Tuesday",
-            "how did the average order value change from 2023 to 2024",
-            "compare the sales of two years",
-            "is the average price in shop_a.csv higher than in shop_b.csv",
-            "did we sell more in spring than in autumn",
-            "which rows are in users_old.csv but not in users_new.csv",
-        ),
+        examples=_EXAMPLES["compare"],
         samples=(
             Sample(
                 title="Two groups",

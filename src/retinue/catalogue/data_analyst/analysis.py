@@ -14,15 +14,12 @@ from pydantic import Field
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import ReportData
-from retinue.catalogue._run_deadline import RunDeadline
-from retinue.catalogue.data_analyst.aggregate import aggregate
-from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.compare import compare_files, compare_groups
-from retinue.catalogue.data_analyst.data_files import data_files, files_in_question, locate_files
+from retinue.catalogue._run_limits import RunDeadline
+from retinue.catalogue.data_analyst.columns import Columns, data_files, files_in_question, locate_files
+from retinue.catalogue.data_analyst.compare import compare_files, compare_groups, profile
 from retinue.catalogue.data_analyst.findings import Findings
 from retinue.catalogue.data_analyst.log_parse import summarise_log
-from retinue.catalogue.data_analyst.profile import profile
-from retinue.catalogue.data_analyst.query import resolve_query, with_percentiles
+from retinue.catalogue.data_analyst.query import aggregate, resolve_query, with_percentiles
 from retinue.contract.event import Progress
 from retinue.contract.model import Many, Model
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
@@ -45,7 +42,7 @@ _Point = Annotated[float, Field(ge=0, le=100)]
 
 
 class DataRequest(Model):
-    """Data files, and a question about them for whoever has no typed parameters."""
+    """Data files, and a question about them in words where there are no typed parameters."""
 
     question: Annotated[
         str,
@@ -94,7 +91,7 @@ class TableRequest(LogRequest):
     ] = Field(default_factory=dict[str, str])
 
     def query(self) -> TableQuery:
-        """The query that these parameters say; an order that says nothing is none."""
+        """The query that these parameters make; an empty order means no order."""
         parts: dict[str, Any] = {name: getattr(self, name) for name in TableQuery.model_fields if hasattr(self, name)}
         parts["order"] = None if self.order == Ordering() else self.order
         return TableQuery(**parts)
@@ -267,7 +264,7 @@ class _Analyzer:
         """The one file there is, or that is named, as a whole; of one kind, when `only` names it.
 
         Raises:
-            _Unanswered: There are several.
+            _NoAnswer: There are several.
         """
         path, *others = paths = self._candidates(only=only)
         if others:
@@ -280,23 +277,13 @@ class _Analyzer:
         """The file that is asked about, how the words were read, and what is asked of it.
 
         Raises:
-            _Unanswered: No file fits the words, or several do.
+            _NoAnswer: No file fits the words, or several do.
         """
         files, rest = self._files_and_question
         query = request.query()
         if query.measures or query.select or (files and not rest.strip()):
             return self.target_file(), None, query
-        readings = self._read_with_files(self._candidates(), rest)
-        path = self._choose_file(readings)
-        columns, reading = readings[path]
-        if not files:
-            self.findings.note("No file was named; {} is the one that fits.", code(path))
-        self.findings.add_file(columns)
-        self.findings.quote_notes(reading.notes)
-        return columns, reading, query if reading.query is None else _merge_queries(reading.query, query)
-
-    def _read_with_files(self, paths: Sequence[str], question: str) -> dict[str, tuple[Columns, TableReading]]:
-        """What the question comes to with the columns of each of the first few files."""
+        paths = self._candidates()
         readings: dict[str, tuple[Columns, TableReading]] = {}
         for path in paths[:_MAX_CANDIDATES]:
             try:
@@ -305,8 +292,22 @@ class _Analyzer:
                 if len(paths) == 1:
                     raise
                 continue
-            readings[path] = columns, self._read_question(question, columns)
-        return readings
+            readings[path] = columns, self._read_question(rest, columns)
+        path = self._choose_file(readings)
+        columns, reading = readings[path]
+        if not files:
+            self.findings.note("No file was named; {} is the one that fits.", code(path))
+        self.findings.add_file(columns)
+        self.findings.quote_notes(reading.notes)
+        if (words := reading.query) is None:
+            return columns, reading, query
+        # What the words ask for, with typed parts in the place of theirs.
+        parts: dict[str, Any] = {name: getattr(query, name) for name in TableQuery.model_fields}
+        parts = {name: part for name, part in parts.items() if part not in ((), None, 0, False)}
+        values = [one.value for one in (*words.where, *words.share_conditions, *words.having)]
+        if query.limit in values and not words.limit:
+            parts.pop("limit", None)  # "at most 100" is no limit, though a binder takes it for one
+        return columns, reading, words.model_copy(update=parts)
 
     def _read_question(self, question: str, columns: Columns) -> TableReading:
         """The question as the reader understands it; answers that were given to earlier questions count."""
@@ -319,7 +320,7 @@ class _Analyzer:
         """The one file that the question can be read with.
 
         Raises:
-            _Unanswered: There is none, or there are several.
+            _NoAnswer: There is no such file, or there are several.
         """
         complete = [path for path, (_, one) in readings.items() if one.query is not None and one.is_about]
         partial = [path for path, (_, one) in readings.items() if one.ambiguity is not None]
@@ -351,16 +352,3 @@ class _Analyzer:
         text = f"Which {what}? Available: {first_of(options, _MAX_OPTIONS, more=', …').to_text()}."
         self.findings.questions = (Question(id=id_, text=text, kind="choice", options=tuple(options[:_MAX_OPTIONS])),)
         raise _NoAnswer
-
-
-def _merge_queries(asked_query: TableQuery, typed_query: TableQuery) -> TableQuery:
-    """What the words ask for, with typed parts in the place of theirs."""
-    parts: dict[str, Any] = {
-        name: value
-        for name in TableQuery.model_fields
-        if (value := getattr(typed_query, name)) not in ((), None, 0, False)
-    }
-    values = [one.value for one in (*asked_query.where, *asked_query.share_conditions, *asked_query.having)]
-    if typed_query.limit in values and not asked_query.limit:
-        parts.pop("limit", None)  # "at most 100" is no limit, though a binder takes it for one
-    return asked_query.model_copy(update=parts)

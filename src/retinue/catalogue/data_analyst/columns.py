@@ -1,20 +1,38 @@
-"""The columns of an opened file as an analyst sees them: what can be counted, which values there are, what text hides.
+"""The data files of a workspace, and the columns of an opened one: kinds, values, and what text hides.
 
-Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so among its texts, and that is said.
+Words that stand for "no value" among a file's numbers (`NA`, `null`, `-`) do so among its texts, and that is said. What
+the files hold, for a reader that turns words into a query, is read of a few of them within two seconds, and kept
+between runs: a file is read again only when it has changed.
 """
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
-from retinue.contract.facts import ColumnFacts, ColumnKind, TableFacts
+from retinue.catalogue._content_cache import ContentCache, content_key
+from retinue.catalogue._names import is_test_or_vendored
+from retinue.contract.facts import ColumnFacts, ColumnKind, Facts, TableFacts
 from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
-from retinue.errors import UnknownName
-from retinue.tools.data import Data, DataField, DataSource, FieldType, QueryRows, identifier, literal
+from retinue.errors import BudgetExceeded, DeadlineExceeded, InvalidInput, MissingFile, UnknownName, YourError
+from retinue.tools.data import (
+    DATA_SUFFIXES,
+    Data,
+    DataSource,
+    FieldType,
+    QueryRows,
+    identifier,
+    kind_of,
+    literal,
+)
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
 
 _READ_SO: Final = "' is read as no value."
 _MAX_INSPECTED: Final = 200
@@ -34,7 +52,7 @@ _LOG_NAMES: Final[dict[str, tuple[str, ...]]] = {
 _PERSONS: Final = "person people passenger patient customer employee student player member user victim"
 """What a row may be called where it has an age, a sex or a gender."""
 _MAX_CODES: Final = 50
-"""Whole numbers of which a column has at most so many are told one by one: they may be codes."""
+"""Whole numbers of which a column has at most so many are listed: they may be codes."""
 _DAY: Final = 86_400
 _SPANS: Final[dict[TimeUnit, float]] = {
     "second": 120, "minute": 7_200, "hour": 3 * _DAY, "day": 62 * _DAY, "week": 190 * _DAY, "month": 2_200 * _DAY,
@@ -93,23 +111,23 @@ class Columns(dict[str, DataColumn]):
         among = f"IN ({', '.join(map(literal, self._empty_words))})"
         counts = self.row([f"count(*) FILTER (WHERE {identifier(name)} {among})" for name in texts]) if texts else ()
         emptied_columns = {name for name, count in zip(texts, counts, strict=True) if count}
-        super().__init__({one.name: self._column(one, is_emptied=one.name in emptied_columns) for one in usable})
-
-    def _column(self, field: DataField, *, is_emptied: bool) -> DataColumn:
-        words, value = self._empty_words if is_emptied else (), identifier(field.name)
-        if field.type in ("timestamp", "date") and "TIME ZONE" in field.sql_type.upper():
-            value = f"({value} AT TIME ZONE 'UTC')"
-        for word in words:
-            value = f"nullif({value}, {literal(word)})"
-        is_place = self.source.kind == "log" and field.name == "line"
-        kind = "other" if is_place else _KINDS.get(field.type, "other")
-        return DataColumn(field.name, kind, value, is_whole=field.type == "integer", empty_words=words)
+        columns: dict[str, DataColumn] = {}
+        for one in usable:
+            empty_words, value = self._empty_words if one.name in emptied_columns else (), identifier(one.name)
+            if one.type in ("timestamp", "date") and "TIME ZONE" in one.sql_type.upper():
+                value = f"({value} AT TIME ZONE 'UTC')"
+            for word in empty_words:
+                value = f"nullif({value}, {literal(word)})"
+            is_place = source.kind == "log" and one.name == "line"
+            kind = "other" if is_place else _KINDS.get(one.type, "other")
+            columns[one.name] = DataColumn(one.name, kind, value, one.type == "integer", empty_words)
+        super().__init__(columns)
 
     def resolve(self, name: str, *, path: str = "") -> DataColumn:
         """The column that `name` spells, case apart; the day of each row is one too.
 
         Raises:
-            UnknownName: There is none; the nearest are suggested.
+            UnknownName: There is no such column; the nearest are suggested.
         """
         if name in self:
             return self[name]
@@ -250,3 +268,118 @@ class Columns(dict[str, DataColumn]):
 def _bound(bounds: dict[str, tuple[Cell, ...]], column: DataColumn, place: int) -> float | str | None:
     end = bounds.get(column.name, (None, None))[place]
     return str(end) if column.kind == "time" and end is not None else None if isinstance(end, bool | str) else end
+
+
+_MAX_FILES: Final = 8
+_MAX_DATA_FILES: Final = 40
+"""Where there are more, they are a program's own data (settings, cases of tests), not tables to ask about."""
+_MAX_LISTED: Final = 20_000  # where there are more files, data that git ignores is not looked for
+_MAX_BYTES: Final = 64 * 1024 * 1024
+_SECONDS: Final = 2.0
+_VERSION: Final = 7
+"""Of what is kept; raised when `columns` reads something else in the same file."""
+_UNREADABLE: Final = TableFacts(path="-")
+"""What is kept of a file that cannot be read as a table."""
+
+_PREFERRED_KINDS: Final = ("csv", "parquet", "log", "jsonl")
+_QUOTES: Final = '`"\u201c\u201d'
+_MARKS: Final = ",;()[]{}<>=|*"
+
+
+def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
+    """The tables of the first few data files that can be read.
+
+    Args:
+        workspace: Where they lie.
+        cache_dir: Where it is kept what they hold; None keeps nothing.
+    """
+    try:
+        paths = [path for path in data_files(workspace) if not is_test_or_vendored(path)]
+    except MissingFile:
+        paths = []
+    if len(paths) > _MAX_DATA_FILES:
+        return Facts(is_complete=False)
+    tracked_paths = frozenset(paths)
+    with suppress(InvalidInput):  # there are too many
+        paths_here = (entry.path for entry in list_files(workspace, limit=_MAX_LISTED, with_ignored=True).files)
+        ignored = {path for path in paths_here if kind_of(path) is not None and "/." not in f"/{path}"}
+        paths += sorted(ignored - tracked_paths)[:_MAX_FILES]
+    end, root = time.monotonic() + _SECONDS, str(workspace.root)
+
+    def check() -> None:
+        if time.monotonic() > end:
+            raise DeadlineExceeded("Reading the columns took too long.", hint="Name the file.")
+
+    decode, encode = TableFacts.model_validate, TableFacts.to_json
+    cache = ContentCache(cache_dir, root, prefix="tables", version=_VERSION, decode=decode, encode=encode)
+    new: dict[str, TableFacts] = {}
+    tables_by_key: dict[str, TableFacts] = {}
+    for path in paths[:_MAX_FILES]:
+        try:
+            stat = workspace.resolve(path).stat()
+            if stat.st_size > _MAX_BYTES:
+                continue
+            # Size, time and inode stand for the content: hashing a large file would take longer than reading its
+            # columns.
+            key = content_key("table", repr((path, stat.st_size, stat.st_mtime_ns, stat.st_ino)).encode())
+            table = cache.get(key)
+            if table is None:
+                try:
+                    with Data(workspace, check=check) as data:
+                        table = Columns(data, data.open(path), check=check).facts()
+                except (YourError, BudgetExceeded):  # it is said of the file when it is asked about
+                    table = _UNREADABLE
+                new[key] = table
+            tables_by_key[key] = table.model_copy(update={"is_aside": path not in tracked_paths})
+        except (DeadlineExceeded, OSError):
+            break
+    cache.save(new, tables_by_key)
+    tables = tuple(table for table in tables_by_key.values() if table.path != _UNREADABLE.path)
+    return Facts(tables=tables, is_complete=len(tables) == len(paths))
+
+
+def data_files(workspace: Workspace, *, only: str = "") -> list[str]:
+    """The data files that lie in `workspace`; of one kind, when `only` names it.
+
+    Raises:
+        MissingFile: There is no data file.
+    """
+    paths = (entry.path for entry in list_files(workspace).files if not entry.path.startswith("."))
+    matches = [path for path in paths if (kind := kind_of(path)) is not None and only in ("", kind)]
+    if not matches:
+        raise MissingFile(
+            "There is no data file in the workspace.", hint=f"Name a file that ends in {', '.join(DATA_SUFFIXES[:7])}."
+        )
+    return [path for path in matches if kind_of(path) in _PREFERRED_KINDS] or matches
+
+
+def files_in_question(workspace: Workspace, question: str) -> tuple[list[str], str]:
+    """The data files that `question` names, and its text without them. A path with spaces stands between quotes."""
+    parts = question.translate(dict.fromkeys(map(ord, _QUOTES), "\n")).split("\n")
+    names = [part for part in parts if " " in part and kind_of(part) is not None and workspace.readable(part)]
+    rest = question
+    for part in names:
+        rest = rest.replace(part, " ")
+    for word in rest.translate(dict.fromkeys(map(ord, _QUOTES + _MARKS), " ")).split():
+        path = word.partition("'s")[0].strip("'.:!?")
+        if kind_of(path) is not None and path.partition(".")[0] and path in rest:
+            names.append(path)
+            rest = rest.replace(f"{path}'s", " ").replace(path, " ")
+    return locate_files(workspace, list(dict.fromkeys(names))), rest
+
+
+def locate_files(workspace: Workspace, names: Sequence[str]) -> list[str]:
+    """The paths of what is `names`: a name that is no path from the root may be a file further down.
+
+    Data is often what git is told to ignore: if it is named, such a file may be read as well.
+    """
+    matches_by_name: dict[str, list[str]] = {path: [] for path in names if not workspace.readable(path)}
+    for with_ignored in (False, True):
+        if not all(matches_by_name.values()):
+            with suppress(InvalidInput):  # there are too many
+                paths = [entry.path for entry in list_files(workspace, with_ignored=with_ignored).files]
+                matches_by_name = {
+                    name: there or [one for one in paths if one.rpartition("/")[2] == name]
+                    for name, there in matches_by_name.items()
+                }
+    return [matches_by_name[path][0] if len(matches_by_name.get(path, ())) == 1 else path for path in names]

@@ -1,20 +1,23 @@
-"""Two things side by side: two files, two groups of a column, or two stretches of time."""
+"""One file column by column; and two things side by side: files, groups of a column, or stretches of time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import code, first_of
+from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.columns import Columns, DataColumn
 from retinue.catalogue.data_analyst.findings import (
     Findings,
     describe_measure,
     describe_query,
     format_value,
+    label_of,
     where_clause,
 )
 from retinue.catalogue.data_analyst.query import select_sql
+from retinue.contract.event import Progress
+from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
@@ -147,7 +150,16 @@ def compare_files(
         if alone := [code(name) for name in one if name not in other]:
             path = one.source.path
             findings.add("columns", "Only {} has {}.", code(path), first_of(alone[:8]), source=path)
-    if columns_of_key := _key_columns(first, second, shared, key):
+    for columns in (first, second):
+        for column in key:
+            columns.resolve(column, path="/parameters/key")
+    # Without named columns one tells rows apart whose name says so. Numbers that happen to differ identify nothing.
+    likely_names = [name for name in shared if name.casefold().rpartition("_")[2] in _KEY_NAMES]
+    likely_names += [name for name in shared[:1] if first[name].kind == "text"]
+    candidates = (
+        (name,) for name in likely_names if all(one.distinct(name) == one.source.rows > 0 for one in (first, second))
+    )
+    if columns_of_key := tuple(key) or next(candidates, ()):
         _compare_by_key(first, second, findings, columns_of_key)
     else:
         findings.note(
@@ -165,21 +177,9 @@ def compare_files(
     _show_lines(pair, lines, findings)
 
 
-def _key_columns(first: Columns, second: Columns, shared: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that tell rows apart in both files: those named, else one whose name says so; maybe none."""
-    both = (first, second)
-    for columns in both:
-        for column in names:
-            columns.resolve(column, path="/parameters/key")
-    likely_names = [name for name in shared if name.casefold().rpartition("_")[2] in _KEY_NAMES]
-    # Numbers that happen to differ from row to row identify nothing.
-    likely_names += [name for name in shared[:1] if first[name].kind == "text"]
-    candidates = ((name,) for name in likely_names if all(one.distinct(name) == one.source.rows > 0 for one in both))
-    return tuple(names) or next(candidates, ())
-
-
 def _compare_by_key(first: Columns, second: Columns, findings: Findings, key: Sequence[str]) -> None:
     others = [name for name in first if name in second and name not in key]
+    # With `=`, a row whose key has no value would count as both removed and added.
     same = " AND ".join(f"a.{identifier(name)} IS NOT DISTINCT FROM b.{identifier(name)}" for name in key)
     differs = [f"a.{identifier(name)} IS DISTINCT FROM b.{identifier(name)}" for name in others]
     keys = ", ".join(map(identifier, key))
@@ -209,3 +209,100 @@ def _compare_by_key(first: Columns, second: Columns, findings: Findings, key: Se
         for name, value in zip(others, row, strict=False):
             if isinstance(value, int) and value:
                 findings.add("changed columns", f"{{}} differs in {plural(value, 'row')}.", code(name), source=path)
+
+
+_BATCH: Final = 50
+_MAX_PROFILE_COLUMNS: Final = 400
+_MAX_TOP_VALUES: Final = 3
+_MAX_TOP_COLUMNS: Final = 60
+_MAX_LISTED: Final = 6
+_MAX_NAMED: Final = 12
+_MAX_DUPLICATE_COLUMNS: Final = 300
+_FIELDS: Final = ("column", "type", "nulls", "distinct", "min", "max", "mean", "median", "top values")
+_KINDS: Final[tuple[ColumnKind, ...]] = ("number", "text", "time", "boolean", "other")
+_SUSPICIONS: Final[tuple[tuple[str, str, Callable[[int, int, int], bool]], ...]] = (
+    ("empty", "No row has a value in {}.", lambda rows, nulls, _: nulls == rows),
+    (
+        "constant",
+        "Every row has the same value in {}.",
+        lambda rows, nulls, distinct: distinct == 1 < rows and not nulls,
+    ),
+    ("sparse", "At least half of the rows have no value in {}.", lambda rows, nulls, _: rows / 2 <= nulls < rows),
+    ("unique", "Every row has a value of its own in {}.", lambda rows, _, distinct: distinct == rows > 1),
+)
+"""What often is a mistake, by the number of rows, of empty cells and of different values."""
+
+
+def profile(columns: Columns, findings: Findings, *, emit: Callable[[Progress], None]) -> None:
+    """Describe the file of `columns`, into `findings`."""
+    source, columns_to_describe = columns.source, list(columns.values())[:_MAX_PROFILE_COLUMNS]
+    findings.matched_rows = source.rows
+    lines: list[tuple[Cell, ...]] = []
+    for begin in range(0, len(columns_to_describe), _BATCH):
+        columns.check()
+        emit(Progress("describing columns", "", begin, len(columns_to_describe)))
+        batch = columns_to_describe[begin : begin + _BATCH]
+        row = findings.run(f"SELECT {', '.join(map(_column_sql, batch))}\nFROM {columns.table}", columns).rows[0]
+        for place, column in enumerate(batch):
+            top = ""
+            if len(lines) < _MAX_TOP_COLUMNS and source.rows and column.kind in ("text", "boolean"):
+                commonest = columns.query(
+                    f"SELECT left(CAST({column.expression} AS VARCHAR), 60), count(*) FROM {columns.table} "
+                    f"WHERE {column.expression} IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_TOP_VALUES}"
+                )
+                top = ", ".join(f"{label_of(value)} ({format_value(count)})" for value, count in commonest.rows)
+            kind = "integer" if column.kind == "number" and column.is_whole else column.kind
+            lines.append((column.name, kind, *row[place * 6 : place * 6 + 6], top))
+    names = {kind: [one.name for one in columns.of_kind(kind)] for kind in _KINDS}
+    kind_counts = ", ".join(f"{len(several)} {kind}" for kind, several in names.items() if several)
+    size = f"{plural(source.rows, 'row')} and {plural(len(columns), 'column')}"
+    findings.add("size", f"{{}} has {size}: {kind_counts or 'none'}.", code(source.path))
+    for kind in _KINDS[:3]:
+        if names[kind]:
+            findings.add(f"{kind}s", f"{kind.capitalize()}s: {{}}.", first_of(map(code, names[kind]), _MAX_NAMED))
+    for name, kind, _, _, first, last, *_ in lines:
+        if kind == "time" and first is not None:
+            findings.add("span", "{} goes from {} to {}.", code(str(name)), label_of(first), label_of(last))
+    findings.show(f"Columns of {source.path}", _FIELDS, lines, total=len(columns))
+    findings.add_subjects(list(columns))
+    findings.metrics |= {"rows": source.rows, "columns": len(columns), "bytes": source.bytes}
+    if len(columns) > len(columns_to_describe):
+        findings.warn(
+            "incomplete_context",
+            f"Only the first {len(columns_to_describe)} of {len(columns):,} columns are described.",
+            impact="The others are only named.",
+            recovery="Ask about a column by its name.",
+        )
+    if not source.rows:
+        findings.note("{} holds no rows.", code(source.path))
+        return
+    _report_suspicions(source.rows, lines, findings)
+    if source.kind != "log" and len(columns) <= _MAX_DUPLICATE_COLUMNS:
+        distinct = findings.run(f"SELECT count(*)\nFROM (SELECT DISTINCT * FROM {columns.table})", columns).rows[0][0]
+        duplicates = findings.metrics["duplicate_rows"] = source.rows - int(distinct or 0)
+        if duplicates:
+            verb = "repeats" if duplicates == 1 else "repeat"
+            findings.add("duplicates", f"{plural(duplicates, 'row')} {verb} another row in every column.")
+
+
+def _column_sql(column: DataColumn) -> str:
+    """Empty cells, different values, then smallest, largest, mean and middle."""
+    value = column.expression
+    text = f"CAST({value} AS VARCHAR)"
+    is_ordered = column.kind in ("number", "time")
+    ends = [f"{end}({value})" if is_ordered else f"left({end}({text}), 80)" for end in ("min", "max")]
+    figures = [f"avg({value})", f"median({value})"] if column.kind == "number" else ["NULL", "NULL"]
+    different = text if column.kind == "other" else value
+    return ", ".join([f"count(*) - count({value})", f"count(DISTINCT {different})", *ends, *figures])
+
+
+def _report_suspicions(rows: int, lines: Sequence[tuple[Cell, ...]], findings: Findings) -> None:
+    """Constants, empty columns, and what identifies each row."""
+    counts = [(str(name), int(nulls or 0), int(distinct or 0)) for name, _, nulls, distinct, *_ in lines]
+    for topic, template, fits in _SUSPICIONS:
+        names = [name for name, *figures in counts if fits(rows, *figures) and (topic, name) != ("unique", "line")]
+        if names:
+            findings.add(topic, template, first_of(map(code, names), _MAX_LISTED))
+    if emptiest := sorted(((nulls, name) for name, nulls, _ in counts if 0 < nulls < rows), reverse=True)[:_MAX_LISTED]:
+        each = (Prose(f"{{}} {nulls:,} ({100 * nulls / rows:.2g} %)", (code(name),)) for nulls, name in emptiest)
+        findings.add("nulls", "Empty cells: {}.", first_of(each))

@@ -198,12 +198,10 @@ def _describe_condition(condition: Condition) -> Prose:
     words, column = f"{name} {_WORDS[condition.op]}", code(condition.column)
     if condition.op in ("is_null", "not_null"):
         return Prose(words, (column,))
-    values = (code(_value_text(value, condition.part)) for value in condition.values)
-    return Prose(f"{words} {{}}", (column, first_of(values, _MAX_VALUES)))
-
-
-def _value_text(value: Cell, part: str) -> str:
-    names = _NAMES.get(part, ())
-    if isinstance(value, int) and 0 < value <= len(names):
-        return names[value - 1]
-    return format_value(value) if isinstance(value, float) else label_of(value)
+    names, texts = _NAMES.get(condition.part, ()), list[str]()
+    for value in condition.values:
+        if isinstance(value, int) and 0 < value <= len(names):
+            texts.append(names[value - 1])
+        else:
+            texts.append(format_value(value) if isinstance(value, float) else label_of(value))
+    return Prose(f"{words} {{}}", (column, first_of(map(code, texts), _MAX_VALUES)))

@@ -21,6 +21,7 @@ _MIN_BURST: Final = 20
 _MIN_TIMED: Final = 5
 _DURATIONS: Final = ("duration_ms", "seconds", "duration")
 _BAD: Final = "('ERROR', 'ERR', 'CRITICAL', 'CRIT', 'FATAL', 'SEVERE', 'ALERT', 'EMERG', 'PANIC')"
+# Numbers and ids are left out, so that messages that differ only in them count as one.
 _SHAPE: Final = "regexp_replace(left(message, 200), '0x[0-9a-fA-F]+|[0-9a-fA-F-]{32,}|[0-9]+', '#', 'g')"
 
 
@@ -134,29 +135,23 @@ class _LogSummary:
             self.report_top(
                 "errors by path", "Most errors are at {}.", "{} ({})", [row for row in worst if row[2]][:3], at=2
             )
-        if duration:
-            self._report_slowest(select, duration, at=3 if error else 2)
-        else:
+        if not duration:
             self.findings.note("The log has no times of requests, so nothing is said of slow ones.")
-
-    def _report_slowest(self, select: str, duration: str, *, at: int) -> None:
-        least = f"HAVING count({duration}) >= {_MIN_TIMED}"
-        rows = self.rows(f"{select}\n{least}\nORDER BY {at + 1} DESC NULLS LAST, 1\nLIMIT {_MAX_TOP}")
-        if not rows.rows:
             return
-        unit = self.columns[duration].unit
+        least, at = f"HAVING count({duration}) >= {_MIN_TIMED}", 3 if error else 2
+        slowest = self.rows(f"{select}\n{least}\nORDER BY {at + 1} DESC NULLS LAST, 1\nLIMIT {_MAX_TOP}")
+        if not slowest.rows:
+            return
+        unit, template = self.columns[duration].unit, "{} with {} (95 % within {})"
         each = (
-            Prose(
-                "{} with {} (95 % within {})",
-                (code(str(row[0])), format_value(row[at], unit), format_value(row[at + 1], unit)),
-            )
-            for row in rows.rows[:3]
+            Prose(template, (code(str(row[0])), format_value(row[at], unit), format_value(row[at + 1], unit)))
+            for row in slowest.rows[:3]
         )
-        self.add("slowest paths", "Slowest on average: {}.", first_of(each), line=rows.rows[0][-1])
+        self.add("slowest paths", "Slowest on average: {}.", first_of(each), line=slowest.rows[0][-1])
         self.findings.note(f"Paths with fewer than {_MIN_TIMED} timed entries are not among the slowest.")
         self.findings.subjects = []
-        self.findings.add_subjects([row[0] for row in rows.rows])
-        self.show(rows, f"Slowest paths (mean {duration})", at=at)
+        self.findings.add_subjects([row[0] for row in slowest.rows])
+        self.show(slowest, f"Slowest paths (mean {duration})", at=at)
 
     def report_messages(self, topic: str, title: str, condition: str) -> None:
         """The commonest messages that fulfil a condition, numbers apart."""

@@ -1,16 +1,29 @@
-"""A `TableQuery` held against the columns of a file, and as one SELECT.
+"""A `TableQuery` held against the columns of a file, as one SELECT, and in sentences, tables and charts what it gives.
 
 The statement is whole: values stand in it as literals, so that it can be run as shown. Names are quoted and texts are
 escaped, so SQL in a column's name or in a value stays a name and a value.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from retinue.catalogue._prose import Prose, code, first_of
+from retinue.catalogue._report import plural
 from retinue.catalogue.data_analyst.columns import Columns
+from retinue.catalogue.data_analyst.findings import (
+    Findings,
+    describe_measure,
+    describe_query,
+    format_row_count,
+    format_value,
+    label_of,
+    where_clause,
+)
+from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery, TimeUnit
 from retinue.errors import InvalidInput
-from retinue.tools.data import identifier, literal
+from retinue.tools.data import QueryRows, identifier, literal
 
 _ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
 _DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)
@@ -36,16 +49,23 @@ def resolve_query(query: TableQuery, columns: Columns) -> TableQuery:
     """`query` with the names of its columns as the file spells them.
 
     Raises:
-        UnknownName: A column is none of the file's.
+        UnknownName: The file has no such column.
         InvalidInput: A figure or a comparison does not fit its column, or an order names nothing of the answer.
     """
+    groups: list[Grouping] = []
+    for at, group in enumerate(query.group_by):
+        path = f"/parameters/group_by/{at}"
+        column = columns.resolve(group.column, path=f"{path}/column")
+        if group.unit != "none" and column.kind != "time":
+            times = ", ".join(each.name for each in columns.of_kind("time")) or "none"
+            message, hint = f"`{group.column}` holds no times.", f"Columns of times: {times}."
+            raise InvalidInput(message, hint=hint, path=f"{path}/unit")
+        groups.append(group.model_copy(update={"column": column.name}))
     parts = {
         "measures": tuple(
             _resolve_measure(one, f"/parameters/measures/{at}", columns) for at, one in enumerate(query.measures)
         ),
-        "group_by": tuple(
-            _resolve_group(one, f"/parameters/group_by/{at}", columns) for at, one in enumerate(query.group_by)
-        ),
+        "group_by": tuple(groups),
         "where": _resolve_conditions(query.where, "/parameters/where", columns),
         "having": tuple(
             one.model_copy(update={"column": _resolve_measure(one.measure, f"/parameters/having/{at}", columns).column})
@@ -77,36 +97,22 @@ def _resolve_measure(one: Measure, path: str, columns: Columns) -> Measure:
     return one.model_copy(update={"column": "" if column is None else column.name, "where": where})
 
 
-def _resolve_group(one: Grouping, path: str, columns: Columns) -> Grouping:
-    column = columns.resolve(one.column, path=f"{path}/column")
-    if one.unit != "none" and column.kind != "time":
-        times = ", ".join(each.name for each in columns.of_kind("time")) or "none"
-        raise InvalidInput(f"`{one.column}` holds no times.", hint=f"Columns of times: {times}.", path=f"{path}/unit")
-    return one.model_copy(update={"column": column.name})
-
-
 def _resolve_conditions(conditions: Sequence[Condition], path: str, columns: Columns) -> tuple[Condition, ...]:
-    return tuple(_resolve_condition(one, f"{path}/{at}", columns) for at, one in enumerate(conditions))
-
-
-def _resolve_condition(one: Condition, path: str, columns: Columns) -> Condition:
-    column, values = columns.resolve(one.column, path=f"{path}/column"), one.values
-    several = one.op in ("in", "not_in")
-    if several != isinstance(one.value, tuple) or not values:
-        requirement = "a list of values" if several else "one value"
-        raise InvalidInput(
-            f"`{one.op}` needs {requirement}.", hint=f"Set `value` to {requirement}.", path=f"{path}/value"
-        )
-    text = next((value for value in values if isinstance(value, str)), None)
-    if column.kind == "number" and text is not None and one.op not in _ANY_KIND:
-        raise InvalidInput(
-            f"`{column.name}` holds numbers, and {text!r} is a text.",
-            hint="Write the number without quotes.",
-            path=f"{path}/value",
-        )
-    if column.kind == "text":
-        values = tuple(map(str, values))
-    return one.model_copy(update={"column": column.name, "value": values if several else values[0]})
+    resolved: list[Condition] = []
+    for at, one in enumerate(conditions):
+        column, values = columns.resolve(one.column, path=f"{path}/{at}/column"), one.values
+        place, several = f"{path}/{at}/value", one.op in ("in", "not_in")
+        if several != isinstance(one.value, tuple) or not values:
+            need = "a list of values" if several else "one value"
+            raise InvalidInput(f"`{one.op}` needs {need}.", hint=f"Set `value` to {need}.", path=place)
+        text = next((value for value in values if isinstance(value, str)), None)
+        if column.kind == "number" and text is not None and one.op not in _ANY_KIND:
+            message = f"`{column.name}` holds numbers, and {text!r} is a text."
+            raise InvalidInput(message, hint="Write the number without quotes.", path=place)
+        if column.kind == "text":
+            values = tuple(map(str, values))
+        resolved.append(one.model_copy(update={"column": column.name, "value": values if several else values[0]}))
+    return tuple(resolved)
 
 
 def _resolve_order(order: Ordering, query: TableQuery, columns: Columns) -> Ordering:
@@ -153,19 +159,24 @@ def select_sql(query: TableQuery, columns: Columns) -> str:
     """The statement that answers `query`.
 
     Raises:
-        UnknownName: A column is none of the table's.
+        UnknownName: The table has no such column.
     """
     where = [f"WHERE {conditions_sql(query.where, columns)}"] if query.where else []
     limit = [f"LIMIT {query.limit}"] if query.limit else []
     if query.select:
         names = () if "*" in query.select else query.select
         select_list = ", ".join(f"{columns.expression(name)} AS {_label(name)}" for name in names) or "*"
-        return "\n".join(
-            [f"SELECT {select_list}", f"FROM {columns.table}", *where, *_row_order_sql(query, columns), *limit]
-        )
+        order_by: list[str] = []
+        if (order := query.order) is not None and order.by:
+            # Ties are broken too, so that the same question has the same answer.
+            rest = [*columns][:_MAX_TIE_COLUMNS] if columns.key is None else [columns.key]
+            ties = [columns.expression(name) for name in rest if name != order.by]
+            first = f"{columns.expression(order.by)} {'DESC' if order.descending else 'ASC'} NULLS LAST"
+            order_by = [f"ORDER BY {', '.join([first, *ties])}"]
+        return "\n".join([f"SELECT {select_list}", f"FROM {columns.table}", *where, *order_by, *limit])
     groups = [f"{bucket_sql(group, columns)} AS {_label(group.label)}" for group in query.group_by]
     figures = [f"{_measure_sql(one, columns)} AS {_label(one.label)}" for one in query.measures]
-    # How many rows stand behind a figure is told with it, unless that is the figure.
+    # Each figure comes with the number of its rows, unless that is the figure.
     row_count = [] if Measure(function="count") in query.measures else ["count(*) AS rows"]
     lines = [f"SELECT {', '.join([*groups, *figures, *row_count])}", f"FROM {columns.table}", *where]
     if groups:
@@ -189,6 +200,7 @@ def _measure_sql(measure: Measure, columns: Columns) -> str:
     """The expression of one measure."""
     column = columns.expression(measure.column) if measure.column else ""
     if measure.function == "share":
+        # `nullif` below: a total of 0 has no shares, and must not fail the whole statement.
         whole = f"sum({column})" if column else "count(*)"
         if measure.where:
             return f"100.0 * {whole} FILTER (WHERE {conditions_sql(measure.where, columns)}) / nullif({whole}, 0)"
@@ -205,34 +217,25 @@ def bucket_sql(group: Grouping, columns: Columns) -> str:
 
 def conditions_sql(conditions: Sequence[Condition], columns: Columns) -> str:
     """All conditions at once."""
-    return " AND ".join(_condition_sql(one, columns) for one in conditions) or "TRUE"
-
-
-def _condition_sql(condition: Condition, columns: Columns) -> str:
-    column, operator, values = columns.expression(condition.column), condition.op, condition.values
-    if condition.part != "none":
-        column = f"{'isodow' if condition.part == 'weekday' else condition.part}({column})"
-    if operator in ("is_null", "not_null"):
-        return f"{column} IS NULL" if operator == "is_null" else f"{column} IS NOT NULL"
-    if operator in ("in", "not_in"):
-        among = f"{column} {'IN' if operator == 'in' else 'NOT IN'} ({', '.join(map(literal, values))})"
-        return among if operator == "in" else f"({among} OR {column} IS NULL)"
-    if operator in ("contains", "not_contains"):
+    parts: list[str] = []
+    for one in conditions:
+        column, operator, values = columns.expression(one.column), one.op, one.values
+        if one.part != "none":
+            column = f"{'isodow' if one.part == 'weekday' else one.part}({column})"
         # `LIKE` would take `%` and `_` in the value as patterns.
-        contains = f"contains(lower(CAST({column} AS VARCHAR)), lower({literal(str(values[0]))}))"
-        return contains if operator == "contains" else f"({column} IS NULL OR NOT {contains})"
-    return f"{column} {'IS DISTINCT FROM' if operator == '!=' else operator} {literal(values[0])}"
-
-
-def _row_order_sql(query: TableQuery, columns: Columns) -> list[str]:
-    order = query.order
-    if order is None or not order.by:
-        return []
-    # Ties are broken too, so that the same question has the same answer.
-    rest = [*columns][:_MAX_TIE_COLUMNS] if columns.key is None else [columns.key]
-    ties = [columns.expression(name) for name in rest if name != order.by]
-    first = f"{columns.expression(order.by)} {'DESC' if order.descending else 'ASC'} NULLS LAST"
-    return [f"ORDER BY {', '.join([first, *ties])}"]
+        contains = f"contains(lower(CAST({column} AS VARCHAR)), lower({literal(str(values[0]))}))" if values else ""
+        among = f"({', '.join(map(literal, values))})"
+        sql = {
+            "is_null": f"{column} IS NULL",
+            "not_null": f"{column} IS NOT NULL",
+            "in": f"{column} IN {among}",
+            "not_in": f"({column} NOT IN {among} OR {column} IS NULL)",
+            "contains": contains,
+            "not_contains": f"({column} IS NULL OR NOT {contains})",
+        }.get(operator)
+        comparison = "IS DISTINCT FROM" if operator == "!=" else operator
+        parts.append(f"{column} {comparison} {literal(values[0])}" if sql is None else sql)
+    return " AND ".join(parts) or "TRUE"
 
 
 def _group_order_sql(query: TableQuery, columns: Columns) -> str:
@@ -261,3 +264,243 @@ def order_index(query: TableQuery, order: Ordering) -> int:
 def is_serial(group: Grouping, columns: Columns) -> bool:
     """Whether its values follow each other, as times and numbers do."""
     return group.unit != "none" or columns.resolve(group.column).kind in ("number", "time")
+
+
+_DEFAULT_LIMIT: Final = 10
+_MAX_NAMED: Final = 5
+_MAX_BARS: Final = 30
+_MAX_POINTS: Final = 500
+_MIN_EXTREMES: Final = 3
+_MAX_TIED: Final = 50
+"""Rows beyond a limit that are shown when they are equal to its last one."""
+
+
+def aggregate(columns: Columns, query: TableQuery, findings: Findings) -> None:
+    """Answer `query`, into `findings`."""
+    within = [one.column for one in query.share_conditions if one.op not in ("is_null", "not_null")]
+    measured_columns = list(dict.fromkeys(filter(None, [*(one.column for one in query.measures), *within])))
+    counts = ["count(*)", *(f"count(*) - count({columns.expression(name)})" for name in measured_columns)]
+    matched, *gaps = (int(count or 0) for count in columns.row(counts, where=conditions_sql(query.where, columns)))
+    findings.matched_rows = matched
+    findings.columns |= query.named_columns
+    findings.understood |= describe_query(query)
+    is_grouped = bool(query.group_by) and not query.averaged
+    is_ranking = is_grouped and query.order is not None
+    # Of a superlative about more groups than anybody reads the first ones are the answer.
+    if not query.limit and (query.select or (is_ranking and _count_groups(columns, query) > _MAX_BARS)):
+        query = query.model_copy(update={"limit": _DEFAULT_LIMIT})
+    query = _with_ties(columns, query, findings)
+    rows = findings.run(select_sql(query, columns), columns)
+    answer = _Aggregation(columns, query, findings, rows, matched)
+    is_count = not query.group_by and not query.select and all(one.function == "count" for one in query.measures)
+    if not (matched or is_count) or (is_grouped and not rows.rows):
+        answer.report_no_rows()
+        return
+    if query.select:
+        answer.report_rows()
+    elif is_grouped:
+        answer.report_groups()
+    else:
+        answer.report_figures()
+    whole = {one.column for one in query.share_conditions}
+    for name, empty in zip(measured_columns, gaps, strict=True):
+        if empty and matched:  # no figure counts these rows, but a share is of them too
+            effect = "they are part of the whole" if name in whole else "its figures leave them out"
+            findings.note(f"{{}} has no value in {empty:,} of {plural(matched, 'row')}; {effect}.", code(name))
+    if rows.truncated:
+        findings.warn(
+            "incomplete_context",
+            f"Only the first {len(rows.rows):,} rows of the answer are given.",
+            impact="Later rows are not shown.",
+            recovery="Ask for the top few, or put more rows together.",
+        )
+
+
+def _with_ties(columns: Columns, query: TableQuery, findings: Findings) -> TableQuery:
+    """`query` with a limit that parts no tie: of several with the same figure none is named as the one."""
+    order, limit = query.order, query.limit
+    if not limit or order is None or not (query.select or query.group_by):
+        return query
+    extended = query.model_copy(update={"limit": limit + _MAX_TIED})
+    rows = columns.query(select_sql(extended, columns), limit=limit + _MAX_TIED)
+    if len(rows.rows) <= limit or (query.select and order.by not in rows.columns):
+        return query
+    at = rows.columns.index(order.by) if query.select else order_index(query, order)
+    figures = [row[at] for row in rows.rows]
+    end = next((place for place in range(limit, len(figures)) if figures[place] != figures[limit - 1]), len(figures))
+    if end == limit:
+        return query
+    first = figures.index(figures[limit - 1])
+    more = " or more" if end == limit + _MAX_TIED else ""
+    findings.note(f"From place {first + 1} on {end - first}{more} are equal, so that {end} are shown and not {limit}.")
+    return query.model_copy(update={"limit": end})
+
+
+def _count_groups(columns: Columns, query: TableQuery) -> int:
+    inner = select_sql(query.model_copy(update={"limit": 0, "order": None}), columns)
+    count = columns.query(f"SELECT count(*) FROM ({inner})").rows[0][0]
+    return count if isinstance(count, int) else 0
+
+
+@dataclass(slots=True)
+class _Aggregation:
+    """What the rows of a statement say.
+
+    Attributes:
+        matched: How many rows of the file fulfil the conditions.
+    """
+
+    columns: Columns
+    query: TableQuery
+    findings: Findings
+    rows: QueryRows
+    matched: int
+
+    def report_no_rows(self) -> None:
+        """Say that no row fits, which is no answer."""
+        path, rows = self.columns.source.path, self.columns.source.rows
+        if not rows:
+            self.findings.add("rows", "{} holds no rows.", code(path))
+            self.findings.reject(f"{path} holds no rows.", hint="Name a file with rows.")
+            return
+        template = f"No row fits: of {rows:,} rows of {{}} there is none{{}}."
+        self.findings.add("rows", template, code(path), where_clause(self.query.where))
+        hint = "Ask with fewer conditions; `understood` says how they were read."
+        self.findings.reject(f"No row of {path} fits the conditions.", hint=hint)
+
+    def report_figures(self) -> None:
+        """One row of figures: a sentence each."""
+        for measure, name, value in zip(self.query.measures, self.rows.columns, self.rows.rows[0], strict=False):
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self.findings.metrics[name] = value
+            self._report_figure(measure, name, value)
+        self.findings.show(self.columns.source.path, self.rows.columns, self.rows.rows, units=self._column_units())
+
+    def _report_figure(self, measure: Measure, topic: str, value: Cell) -> None:
+        path, filter_text, query = code(self.columns.source.path), where_clause(self.query.where), self.query
+        figure = format_value(value, self.columns.unit_of(measure))
+        of_rows = Prose(f"{plural(self.matched, 'row')} of {{}}", (path,))
+        add = self.findings.add
+        if query.averaged:
+            groups = first_of(code(group.label) for group in query.group_by)
+            template = "The mean {} per {} is {}{}, over {} groups."
+            add(
+                topic,
+                template,
+                describe_measure(measure),
+                groups,
+                figure,
+                filter_text,
+                format_value(self.rows.rows[0][-1]),
+            )
+        elif measure.function == "count" and not measure.column:
+            rows = self.columns.source.rows
+            of_all = f" (of {rows:,})" if query.where and self.matched != rows else ""
+            add(topic, f"{{}} of {{}}{of_all}{{}}.", format_row_count(value), path, filter_text)
+        elif measure.function == "share" and query.share_conditions:
+            whole = Prose(f"{plural(self.matched, 'row')}{{}}", (filter_text,)) if query.where else of_rows
+            if measure.column:
+                template = "{} of the total of {} in the {} is of those{}."
+                add(topic, template, figure, code(measure.column), whole, where_clause(query.share_conditions))
+            else:
+                row_text = f"({round(value * self.matched / 100):,}) " if isinstance(value, int | float) else ""
+                add(
+                    topic,
+                    f"{{}} {row_text}of the {{}} are those{{}}.",
+                    figure,
+                    whole,
+                    where_clause(query.share_conditions),
+                )
+        else:
+            add(topic, "The {} is {} in {}{}.", describe_measure(measure), figure, of_rows, filter_text)
+
+    def _column_units(self) -> dict[str, str | None]:
+        names = self.rows.columns[0 if self.query.averaged else len(self.query.group_by) :]
+        return {name: self.columns.unit_of(one) for name, one in zip(names, self.query.measures, strict=False)}
+
+    def report_groups(self) -> None:
+        """A row for each group: the first ones in a sentence, all of them in a table and a chart."""
+        columns, query, findings, rows = self.columns, self.query, self.findings, self.rows.rows
+        width, order = len(query.group_by), query.order
+        total = _count_groups(columns, query) if query.limit or self.rows.truncated else len(rows)
+        at = max(0, order_index(query, order) - width) if order is not None else 0
+        lead = query.measures[at]
+        labels = [" / ".join(map(label_of, row[:width])) for row in rows]
+        is_cut = len(labels) != total
+        cut_note = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
+        groups, first_groups = first_of(code(group.label) for group in query.group_by), self._first_groups(labels, at)
+        findings.add(
+            lead.label,
+            f"The {{}} by {{}}{{}}{cut_note}: {{}}.",
+            describe_measure(lead),
+            groups,
+            where_clause(query.where),
+            first_groups,
+        )
+        if not query.having and lead.function in ("count", "sum"):
+            # The total over all groups, so that those shown are not taken for all of them.
+            over = f", over all {total:,} groups" if is_cut else ""
+            whole = query.model_copy(update={"measures": (lead,), "group_by": (), "order": None, "limit": 0})
+            value = findings.run(select_sql(whole, columns), columns).rows[0][0]
+            if isinstance(value, int | float):
+                findings.metrics[f"all {lead.label}"] = value
+            figure = format_value(value, columns.unit_of(lead)) if lead.column else format_row_count(value)
+            findings.add(f"all {lead.label}", f"All together{over}: {{}}.", figure)
+        values = [row[width + at] for row in rows]
+        if not is_cut and not self.rows.truncated and len(query.measures) == 1 and order is None:
+            self._report_extremes(labels, values)
+        for place, other in enumerate(query.measures[:_MAX_NAMED]):
+            if place != at and other.column:
+                findings.add(other.label, "The {}: {}.", describe_measure(other), self._first_groups(labels, place))
+        findings.metrics["groups"] = total
+        title = f"{lead.label} by {', '.join(group.label for group in query.group_by)}"
+        findings.show(title, self.rows.columns, rows, units=self._column_units(), total=total)
+        findings.add_subjects([row[0] for row in rows])
+        is_line = width == 1 and order is None and is_serial(query.group_by[0], columns)
+        if 2 <= len(labels) <= (_MAX_POINTS if is_line else _MAX_BARS):
+            findings.add_chart(title, labels, values, kind="line" if is_line else "bar", unit=columns.unit_of(lead))
+
+    def _first_groups(self, labels: Sequence[str], place: int) -> Prose:
+        """The first groups with their figures of one measure."""
+        unit, column = self.columns.unit_of(self.query.measures[place]), len(self.query.group_by) + place
+        pairs = zip(labels, self.rows.rows, strict=True)
+        each = (Prose("{}: {}", (code(label), format_value(row[column], unit))) for label, row in pairs)
+        return first_of(each, _MAX_NAMED, more=", …")
+
+    def _report_extremes(self, labels: Sequence[str], values: Sequence[Cell]) -> None:
+        """Where groups stand in the order of time, which is the highest and which the lowest is said."""
+        (measure,) = self.query.measures
+        numbers = [(value, name) for value, name in zip(values, labels, strict=True) if isinstance(value, int | float)]
+        if len(numbers) < _MIN_EXTREMES or len({value for value, _ in numbers}) < 2:
+            return
+        ends: list[Prose | str] = []
+        for bound in (max(numbers)[0], min(numbers)[0]):
+            group_names = first_of(
+                (code(name) for value, name in numbers if value == bound), _MAX_NAMED, separator=" and "
+            )
+            ends += [group_names, format_value(bound, self.columns.unit_of(measure))]
+        template = "The highest is {} with {}, the lowest {} with {}."
+        self.findings.add(f"extremes of {measure.label}", template, *ends)
+
+    def report_rows(self) -> None:
+        """The rows themselves, in order."""
+        path, order, rows = code(self.columns.source.path), self.query.order, self.rows.rows
+        filter_text, names = where_clause(self.query.where), self.rows.columns
+        if order is not None and order.by in names:
+            place, key, unit = names.index(order.by), self.columns.key, self.columns.resolve(order.by).unit
+            at = names.index(key) if key in names and key != order.by else None
+            figures = [Prose("{}", (format_value(row[place], unit),)) for row in rows]
+            if at is not None:
+                figures = [
+                    Prose("{} with {}", (code(label_of(row[at])), one)) for row, one in zip(rows, figures, strict=True)
+                ]
+            direction, first_rows = (
+                "largest" if order.descending else "smallest",
+                first_of(figures, _MAX_NAMED, more=", …"),
+            )
+            template = f"The {plural(len(rows), 'row')} of {{}} with the {direction} {{}}{{}}: {{}}."
+            self.findings.add(order.by, template, path, code(order.by), filter_text, first_rows)
+        else:
+            template = f"{len(rows):,} of {plural(self.matched, 'row')} of {{}}{{}}."
+            self.findings.add("rows", template, path, filter_text)
+        self.findings.show(path.text, names, rows, total=self.matched)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import phrases
 from retinue.contract.definition import Sample
 from retinue.errors import Unavailable
 
@@ -40,34 +41,29 @@ _LAST_CHANGE: Final[dict[str, Any]] = {
     "commit_size_analysis": {"measured": 1}, "answer": f"{_CHANGE_SENTENCE} (commit {_SHORT})",
     "findings": [{"topic": "last change", "content": _CHANGE_SENTENCE, "source": f"commit {_SHORT}"}],
 }  # fmt: skip
-_BRANCH_EXAMPLES: Final = (
-    "is the work tree clean", "what is uncommitted right now", "which branch am I on",
-    "how far is this branch ahead of main", "do I have unpushed commits", "what have I staged",
-    "show the branch status", "which files are changed but not committed", "am I behind the remote",
-    "what did I change on this branch compared to main", "which commits are on `feature/login` and not on main yet",
-    "are there untracked files", "is HEAD detached",
-    "list the modified files that are not committed yet", "is there anything that is not in git yet",
-    "what is the difference between main and feature/login", "compare feature/session with main",
-    "is feature/cache merged into main", "what is the state of the repository",
-    "what is on this branch but not on main", "who works on the branch `feature/login`", "is the branch merged",
-    "is anything not staged or not pushed", "which of my changes are not in git yet",
-)  # fmt: skip
-_COMMIT_EXAMPLES: Final = (
-    "who changed `parser.py` most recently", "who touched `README.md` in March 2025",
-    "who wrote `config.py`", "when did `README.md` last change", "how many commits were made last month",
-    "what changed since version 2.0", "who are the main authors", "show the last 5 commits",
-    "which commits are the largest", "which files change most often", "what did `Ada` commit last week",
-    "who first added `Cache`", "do commit messages follow the conventional format", "who touched src/app.py most",
-    "when was the last release", "what is the newest tag", "what happened in the repository since March",
-    "how often was `setup.py` modified", "who maintains `docs`", "summarise the recent history",
-    "which commit introduced `MAX_RETRIES`", "how many commits per month", "what did they work on",
-    "what did `Ben` do in May", "what is new since the last release", "what else has he changed",
-    "who did that and when",
-    "who broke `login.py`", "number of commits since the release", "list the commits by `Ben`",
-    "what changed between v1.0 and v1.1", "what is the difference between v1.0 and v1.1",
-    "when was `SESSION_TIMEOUT` introduced", "compare the releases 1.0 and 1.1", "who are the top 3 contributors",
-    "what landed between 1.0 and 1.1", "commits by everybody except `Ben`", "who made the release 1.0",
-)  # fmt: skip
+_BRANCH_EXAMPLES: Final = phrases("""
+    is the work tree clean; what is uncommitted right now; which branch am I on; how far is this branch ahead of main;
+    do I have unpushed commits; what have I staged; show the branch status; which files are changed but not committed;
+    am I behind the remote; what did I change on this branch compared to main; which commits are on `feature/login`
+    and not on main yet; are there untracked files; is HEAD detached; list the modified files that are not committed
+    yet; is there anything that is not in git yet; what is the difference between main and feature/login; compare
+    feature/session with main; is feature/cache merged into main; what is the state of the repository; what is on this
+    branch but not on main; who works on the branch `feature/login`; is the branch merged; is anything not staged or
+    not pushed; which of my changes are not in git yet
+""")
+_COMMIT_EXAMPLES: Final = phrases("""
+    who changed `parser.py` most recently; who touched `README.md` in March 2025; who wrote `config.py`; when did
+    `README.md` last change; how many commits were made last month; what changed since version 2.0; who are the main
+    authors; show the last 5 commits; which commits are the largest; which files change most often; what did `Ada`
+    commit last week; who first added `Cache`; do commit messages follow the conventional format; who touched
+    src/app.py most; when was the last release; what is the newest tag; what happened in the repository since March;
+    how often was `setup.py` modified; who maintains `docs`; summarise the recent history; which commit introduced
+    `MAX_RETRIES`; how many commits per month; what did they work on; what did `Ben` do in May; what is new since the
+    last release; what else has he changed; who did that and when; who broke `login.py`; number of commits since the
+    release; list the commits by `Ben`; what changed between v1.0 and v1.1; what is the difference between v1.0 and
+    v1.1; when was `SESSION_TIMEOUT` introduced; compare the releases 1.0 and 1.1; who are the top 3 contributors;
+    what landed between 1.0 and 1.1; commits by everybody except `Ben`; who made the release 1.0
+""")
 
 
 _TICKET_SKILL: Final[dict[str, Any]] = {

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import Prose, code, first_of
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue._run_deadline import RunDeadline
+from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
 from retinue.tools.git import FileChange, Git, HeadRef, Status, WorktreeChange
 
@@ -41,12 +41,16 @@ def report_branch_status(
     deadline.check()
     status = None if git.is_bare() else git.status()
     tree = status if side is head else None
-    commits = _commit_list(git, side, base, report)
+    revisions = f"{base.sha}..{side.sha}" if base else side.sha or "HEAD"
+    total = base.ahead if base else git.count(revisions)
+    descriptions = [commit_data(commit) for commit in git.log(revisions, limit=_MAX_COMMITS)]
+    if total > _MAX_COMMITS:
+        report.note(f"Of {plural(total, 'commit')} the newest {_MAX_COMMITS} are described.")
     changes = git.diff_files(base.start or base.sha, side.sha) if base and side.sha else []
     figures: JsonMapping = {
         "branch": side.branch,
         "head_sha": side.sha,
-        "commits": commits,
+        "commits": {"total": total, "shas": [one["sha"] for one in descriptions], "messages": descriptions},
         "files": {"committed": _file_lists(changes), "uncommitted": _uncommitted_files(git, head, tree)},
         **({"base": base.name, "base_sha": base.sha, "merge_base": base.start} if base else {}),
         **({"upstream": upstream.name, "ahead": upstream.ahead, "behind": upstream.behind} if upstream else {}),
@@ -59,10 +63,8 @@ def report_branch_status(
         },
     }
     report.figures = {name: figure for name, figure in figures.items() if figure is not None}
-    if base and commits["total"] > 1:  # the last one is told in a sentence
-        rows = [
-            (short_sha(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in commits["messages"]
-        ]
+    if base and total > 1:  # a single one is named in a sentence
+        rows = [(short_sha(one["sha"]), day_of(one["date"]), one["author"], one["subject"]) for one in descriptions]
         title, kinds = f"Commits that {base.name} has not", {"commit": "source", "date": "time"}
         report.add_table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
     if status and not tree:
@@ -72,7 +74,15 @@ def report_branch_status(
         _report_tree(report, tree, is_bare=git.is_bare())
     _report_branch(report, side, upstream, base)
     if query.show != "work_tree":
-        _report_commits(git, report, side, base, changes)
+        if side.sha:
+            last = next(git.log(side.sha, limit=1))
+            text = "Its last commit is by {} on {}: {}."
+            report.add("last commit", text, *commit_pieces(last), source=commit_source(last))
+        if base and side.sha and changes:
+            source = f"git diff {short_sha(base.start or base.sha)} {short_sha(side.sha)}"
+            report.add(
+                "changes", f"Its commits change {{}}: {_diff_stat(changes)}.", _path_list(changes), source=source
+            )
         _report_tree(report, tree, is_bare=git.is_bare())
 
 
@@ -92,15 +102,6 @@ def _compare(git: Git, side: HeadRef, name: str | None) -> _CompareTarget | None
     sha = git.resolve(name)
     ahead, behind = git.count(f"{sha}..{side.sha}"), git.count(f"{side.sha}..{sha}")
     return _CompareTarget(name, sha, git.merge_base(sha, side.sha), ahead, behind)
-
-
-def _commit_list(git: Git, side: HeadRef, base: _CompareTarget | None, report: SkillReport) -> JsonMapping:
-    revisions = f"{base.sha}..{side.sha}" if base else side.sha or "HEAD"
-    total = base.ahead if base else git.count(revisions)
-    descriptions = [commit_data(commit) for commit in git.log(revisions, limit=_MAX_COMMITS)]
-    if total > _MAX_COMMITS:
-        report.note(f"Of {plural(total, 'commit')} the newest {_MAX_COMMITS} are described.")
-    return {"total": total, "shas": [one["sha"] for one in descriptions], "messages": descriptions}
 
 
 def _file_lists(changes: Sequence[FileChange]) -> JsonMapping:
@@ -140,30 +141,16 @@ def _report_branch(
         report.add("branch", text, code(side.branch or "?"), source="git status")
         return
     others = [one for one in dict.fromkeys((upstream, base)) if one]
-    text = " and ".join(f"{_distance(one.ahead, one.behind)} {{}}" for one in others)
+    parts: list[str] = []
+    for _, _, _, ahead, behind in others:
+        sides = f"{plural(behind, 'commit')} behind" if behind else "level with"
+        sides = f"{plural(ahead, 'commit')} ahead of" if ahead else sides
+        parts.append(f"{ahead:,} ahead of and {behind:,} behind {{}}" if ahead and behind else f"{sides} {{}}")
+    text = " and ".join(parts)
     commits = plural(report.figures["commits"]["total"], "commit")
     text = f"is {text}" if text else f"has {commits}, and there is no other branch to compare it with"
     pieces = [code(side.branch) if side.branch else "A detached HEAD", *(code(one.name) for one in others)]
     report.add("branch", f"{{}} {text}.", *pieces, source=f"git rev-list {short_sha(side.sha)}")
-
-
-def _distance(ahead: int, behind: int) -> str:
-    if ahead and behind:
-        return f"{ahead:,} ahead of and {behind:,} behind"
-    sides = f"{plural(behind, 'commit')} behind" if behind else "level with"
-    return f"{plural(ahead, 'commit')} ahead of" if ahead else sides
-
-
-def _report_commits(
-    git: Git, report: SkillReport, side: HeadRef, base: _CompareTarget | None, changes: Sequence[FileChange]
-) -> None:
-    if side.sha is None:
-        return
-    head = next(git.log(side.sha, limit=1))
-    report.add("last commit", "Its last commit is by {} on {}: {}.", *commit_pieces(head), source=commit_source(head))
-    if base and changes:
-        source = f"git diff {short_sha(base.start or base.sha)} {short_sha(side.sha)}"
-        report.add("changes", f"Its commits change {{}}: {_diff_stat(changes)}.", _path_list(changes), source=source)
 
 
 def _report_tree(report: SkillReport, tree: Status | None, *, is_bare: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.catalogue._prose import ExternalText, Prose, code, first_of, name, one_line, title
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue._run_deadline import RunDeadline
+from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Cell, Chart, Series
 from retinue.errors import DeadlineExceeded
@@ -20,9 +20,17 @@ from retinue.tools.git import Commit, Git, HeadRef, Tag
 from retinue.tools.git.commit_index import CommitIndex, TruncationReason, epoch_seconds, periods
 from retinue.tools.git.records import adjacent_tags, find_tag, is_older
 
-from .commit_history import MAX_MEASURED, CommitHistory, select_history
 from .parameters import DEFAULT_LIMIT, CommitQuery
-from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha
+from .repository import (
+    MAX_MEASURED,
+    CommitHistory,
+    commit_data,
+    commit_pieces,
+    commit_source,
+    day_of,
+    select_history,
+    short_sha,
+)
 
 _Row: TypeAlias = tuple[str, int, *tuple[Cell, ...]]
 
@@ -56,12 +64,20 @@ def report_commit_analysis(
         sizes["average_files"] = round(measured.files / measured.measured, 1)
         sizes["average_lines"] = round((measured.insertions + measured.deletions) / measured.measured, 1)
         sizes["largest_commit"] = {**commit_data(commit), "files": files, "lines": lines}
+    form, tasks = history.messages["format_compliance"], history.messages["task_references"]
+    right, wrong, without_task = form["correct_format"], form["incorrect_format"], tasks["commits_without_refs"]
+    of_all = f"of {right + wrong:,}"
+    mixed = f"{plural(wrong, 'commit')} {of_all} do not say `type(scope): …`; name both."
+    none = "No commit here says `type(scope): …`; agree on the form first if the project wants it."
+    advice = [mixed if right else none] if wrong else []
+    if without_task > tasks["commits_with_refs"] > 0:
+        advice.append(f"{plural(without_task, 'commit')} {of_all} name no task; name the ticket in the message.")
     report.figures = {
         "commit_count": history.count,
-        "format_compliance": {**history.messages["format_compliance"], "merges": history.merges},
-        "task_references": history.messages["task_references"],
+        "format_compliance": {**form, "merges": history.merges},
+        "task_references": tasks,
         "commit_size_analysis": sizes,
-        "recommendations": _recommendations(history),
+        "recommendations": advice,
         "latest": [commit_data(commit) for commit in history.shown_commits[: history.query.limit]],
     }
 
@@ -73,6 +89,7 @@ def _count_commits(
     try:
         history.read(index, truncation)
     except DeadlineExceeded:
+        # A command of git has a limit of its own: there may be time left to say which search took too long.
         deadline.check()
         if not query.text:
             raise
@@ -80,14 +97,10 @@ def _count_commits(
         report.reject(message, hint="Narrow it by `paths` or `range`.", code="timeout")
         return
     _report_limits(report, history)
-    if not history.count:
-        _reject_unknown(index, query, report)
-
-
-def _reject_unknown(index: CommitIndex, query: CommitQuery, report: SkillReport) -> None:
-    """Say which of the names that were asked for nothing here has, when there is one."""
-    unknown = [path for path in query.paths if not index.has_path(path)]
-    if unknown:
+    if history.count:
+        return
+    # Which of the names that were asked for nothing here has.
+    if unknown := [path for path in query.paths if not index.has_path(path)]:
         paths = ", ".join(map(repr, unknown))
         report.reject(f"No commit touches {paths}.", hint="Name a file or folder that git tracks.")
     elif query.author and not index.has_author(query.author):
@@ -97,18 +110,6 @@ def _reject_unknown(index: CommitIndex, query: CommitQuery, report: SkillReport)
     elif words := query.text or query.subject:
         verb = "adds or removes" if query.text else "mentions"
         report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
-
-
-def _recommendations(history: CommitHistory) -> list[str]:
-    form, tasks = history.messages["format_compliance"], history.messages["task_references"]
-    right, wrong, without_task = form["correct_format"], form["incorrect_format"], tasks["commits_without_refs"]
-    of_all = f"of {right + wrong:,}"
-    mixed = f"{plural(wrong, 'commit')} {of_all} do not say `type(scope): …`; name both."
-    none = "No commit here says `type(scope): …`; agree on the form first if the project wants it."
-    advice = [mixed if right else none] if wrong else []
-    if without_task > tasks["commits_with_refs"] > 0:
-        advice.append(f"{plural(without_task, 'commit')} {of_all} name no task; name the ticket in the message.")
-    return advice
 
 
 def _report_limits(report: SkillReport, history: CommitHistory) -> None:
@@ -169,7 +170,13 @@ class _HistoryReport:
             if show in {"count", "log", "overview"} or grouping in _TIME_UNITS:
                 self._add_period_chart()
             if show == "people" or grouping == "author":
-                self._add_people_ranking()
+                rows = [
+                    (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)
+                    for one in self.history.people
+                ]
+                has_merges = self.history.is_measured and self.history.merges
+                columns = ("author", "commits", "first", "last", "lines added", "lines removed")
+                self._add_ranking(columns, rows, "Lines of merges are not counted." if has_merges else "")
             if show == "hot_files" or grouping == "file":
                 rows = [(one.path, one.commits, one.insertions, one.deletions) for one in self.history.files]
                 note = f"Of {plural(self.history.file_count, 'file')}; what merges do to files is not counted."
@@ -199,7 +206,7 @@ class _HistoryReport:
         if verbs:
             parts.append(Prose(f" that {' and '.join(['{}'] * len(verbs))}", tuple(verbs)))
         if query.not_by:
-            # Who asks not to hear of somebody is not told the name.
+            # A name that was excluded is not repeated.
             parts.append(f" ({plural(len(query.not_by), 'author')} left out)")
         if not query.merges:
             parts.append(" (merges not counted)")
@@ -224,10 +231,18 @@ class _HistoryReport:
         """Tell of the first or last of the commits; if they are all that touch some paths, of that of each path."""
         query, is_first = self.history.query, which == "first"
         commit = self.history.oldest[0] if is_first else self.history.authored[0]
+
+        def at(one: Commit) -> float:
+            return epoch_seconds(one.committer_date) * (1 if is_first else -1)
+
         topic, verb = ("first commit", "first committed") if is_first else ("last change", "last changed")
         if not self.history.is_narrowed:
-            ends = self._ends_of_paths(is_first=is_first) if query.paths else [("", commit)]
-            for path, each in ends:
+            ends = [] if query.paths else [("", commit)]
+            for path in query.paths:
+                names = path, *self.history.earlier_names[path]
+                commits = [one for each in names for one in self.index.commits(1, oldest=is_first, path=each)]
+                ends += [(path, min(commits, key=at))] if commits else []
+            for path, each in sorted(ends, key=lambda pair: at(pair[1])):  # the first or last of all in front
                 what = code(path) if path else "The repository"
                 self._report_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", each, what)
         elif query.author and len(self.history.people) == 1:
@@ -236,19 +251,6 @@ class _HistoryReport:
             self.report.add(topic, text, self._scope(1), day, subject, source=commit_source(commit))
         else:
             self._report_commit(topic, f"The {which} commit{{}} is by {{}} on {{}}: {{}}.", commit, self._scope(1))
-
-    def _ends_of_paths(self, *, is_first: bool) -> list[tuple[str, Commit]]:
-        """Each path with its first or last commit, the first or last of all in front."""
-
-        def at(commit: Commit) -> float:
-            return epoch_seconds(commit.committer_date) * (1 if is_first else -1)
-
-        ends: list[tuple[str, Commit]] = []
-        for path in self.history.query.paths:
-            names = path, *self.history.earlier_names[path]
-            commits = [one for each in names for one in self.index.commits(1, oldest=is_first, path=each)]
-            ends += [(path, min(commits, key=at))] if commits else []
-        return sorted(ends, key=lambda pair: at(pair[1]))
 
     def _report_people(self, most: int = 5) -> None:
         people, total = self.history.people, self.history.count
@@ -338,14 +340,6 @@ class _HistoryReport:
         if by in _TIME_UNITS:
             note = "Days in UTC, by commit date." + (" Some commits were not read." if self.history.truncation else "")
             self.report.add_table(title, (unit, "commits"), list(counts.items()), note=note, kinds={unit: "time"})
-
-    def _add_people_ranking(self) -> None:
-        rows = [
-            (one.name, one.commits, day_of(one.first), day_of(one.last), one.insertions, one.deletions)
-            for one in self.history.people
-        ]
-        note = "Lines of merges are not counted." if self.history.is_measured and self.history.merges else ""
-        self._add_ranking(("author", "commits", "first", "last", "lines added", "lines removed"), rows, note)
 
     def _add_ranking(self, columns: Sequence[str], rows: Sequence[_Row], note: str) -> None:
         """Draw bars and a table, with lines where all were measured; one alone says nothing."""

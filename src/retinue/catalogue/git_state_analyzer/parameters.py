@@ -1,4 +1,4 @@
-"""What the skills take and give, as types (G9 to G12); what can be chosen is told in the words that people use."""
+"""What the skills take and give, as types (G9 to G12); choices are described in the words that people use."""
 
 from typing import Annotated, Final, Literal, TypeAlias
 

@@ -1,26 +1,39 @@
-"""What every skill starts from: the repository of the workspace, what bounds its answers, and how a commit is told.
+"""What the skills start from: the repository of the workspace, and the commits that a query is about, counted.
 
 And who has committed here, and which branches and tags there are: what parameters can name.
 """
 
 import re
 import shlex
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
-from typing import Final
+from time import monotonic
+from typing import Final, Literal
 
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import ExternalText, code, name, one_line, title
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
-from retinue.errors import DeadlineExceeded, RetinueError
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
 from retinue.tools.git import Commit, Git, HeadRef
-from retinue.tools.git.commit_index import CommitIndex
+from retinue.tools.git.commit_index import (
+    AuthorCount,
+    CommitIndex,
+    CommitStats,
+    FileCount,
+    Selection,
+    TruncationReason,
+    epoch_seconds,
+)
 from retinue.tools.workspace import Workspace
+
+from .parameters import CommitQuery
 
 SUBJECT_PATTERN: Final = r"^(feat|fix|docs|test|refactor|style|chore)\([^()\s][^()]*\)!?: \S.*$"
 """What `is_conventional` asks of a subject: one of the seven types, a scope, and what was done (G12)."""
@@ -41,7 +54,7 @@ _TASK: Final = re.compile(
 async def run_on_repository(
     run: RunContext, skill: str, work: Callable[[Git, HeadRef, SkillReport, RunDeadline], None]
 ) -> Reply:
-    """Do `work` in a thread, over the repository that the workspace is in; its commands are told as well (G9).
+    """Do `work` in a thread, over the repository that the workspace is in; the reply lists its commands (G9).
 
     No command may take longer than there is time.
     """
@@ -117,12 +130,12 @@ def short_sha(sha: str) -> str:
 def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
     """The authors, branches and tags of the repository that the workspace is in; nothing when it is in none.
 
-    Of a long history that was never read, only those are told who committed what can be read in two seconds.
+    Of a long history that was never read, only the authors of what can be read in two seconds are named.
     """
-    end = time.monotonic() + _SECONDS
+    end = monotonic() + _SECONDS
 
     def check() -> None:
-        if time.monotonic() > end:
+        if monotonic() > end:
             raise DeadlineExceeded("Reading the history took too long.", hint="Ask again.")
 
     try:
@@ -133,10 +146,14 @@ def read_facts(workspace: Workspace, cache_dir: Path | None = None) -> Facts:
             authors = index.authors(_NAMES + 1)
     except RetinueError as error:
         return Facts(is_complete=not isinstance(error, DeadlineExceeded))
+    tags = _printable_names(tags)
+    # People call tags by their versions too: `v1.2.0` is 1.2.0, and 1.2.
+    versions = [tag.removeprefix("v") for tag in tags if tag.removeprefix("v")[:1].isdecimal()]
+    short_versions = [version.removesuffix(".0") for version in versions if version.count(".") > 1]
     names = {
         "author": _printable_names(authors),
         "branch": _printable_names(branches),
-        "tag": _with_versions(_printable_names(tags)),
+        "tag": list(dict.fromkeys([*tags, *versions, *short_versions])),
     }
     is_whole = not truncation and max(map(len, (authors, *names.values()))) <= _NAMES
     return Facts(names={kind: tuple(each[:_NAMES]) for kind, each in names.items()}, is_complete=is_whole)
@@ -151,8 +168,152 @@ def _printable_names(names: Iterable[str]) -> list[str]:
     ]
 
 
-def _with_versions(names: list[str]) -> list[str]:
-    """Tags, and behind them the versions that people call them by: `v1.2.0` is 1.2.0, and 1.2 too."""
-    versions = [name.removeprefix("v") for name in names if name.removeprefix("v")[:1].isdecimal()]
-    short_versions = [name.removesuffix(".0") for name in versions if name.count(".") > 1]
-    return list(dict.fromkeys([*names, *versions, *short_versions]))
+_MAX_LISTED: Final = 50
+"""Most commits of a kind (badly formed, without a task) that are named one by one."""
+MAX_MEASURED: Final = 500
+"""Of so many commits, the newest, git is asked how many lines they changed: that costs it a hundred times the rest."""
+_MAX_TASKS: Final = 500
+"""Most tickets and issues that are named, those of the newest commits."""
+_MAX_FILES: Final = 100
+_YEAR_S: Final = 365 * 24 * 3600
+
+
+def _parse_bound(text: str, bound: Literal["since", "until"]) -> datetime | None:
+    """The moment a parameter names: a day from its first second, or up to its last; None for an empty text."""
+    if not text:
+        return None
+    try:
+        if len(text) == len("2024-03-01"):
+            begin = datetime.combine(date.fromisoformat(text), time(), UTC)
+            return begin if bound == "since" else begin + timedelta(days=1, seconds=-1)
+        moment = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            f"`{bound}` is {text[:60]!r}, and that is not a valid date.",
+            hint="Write a day such as '2024-03-01', or a moment such as '2024-03-01T12:00:00Z'.",
+            path=f"/parameters/{bound}",
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class CommitHistory:
+    """Which commits are looked at, and what was counted of them.
+
+    Attributes:
+        selection: What the query is about, as the index picks it.
+        earlier_names: The names that files had before they were renamed, by the path that had them.
+        merges: Commits with several parents. Git writes their messages, so their form is not judged.
+        messages: What the others say: `format_compliance` and `task_references`, as G12 has them.
+        newest: The newest commits, newest first.
+        authored: The newest without merges, which only join what others wrote; merges if there is nothing else.
+        shown_commits: Those that are listed: the newest, or the oldest when those are wanted.
+        truncation: Why more commits may exist: `time`, `cap`, or empty.
+    """
+
+    query: CommitQuery
+    selection: Selection = field(default_factory=Selection)
+    earlier_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    count: int = 0
+    truncation: TruncationReason = ""
+    merges: int = 0
+    messages: JsonMapping = field(default_factory=lambda: _assess_messages(()))
+    people: list[AuthorCount] = field(default_factory=list[AuthorCount])
+    newest: list[Commit] = field(default_factory=list[Commit])
+    authored: list[Commit] = field(default_factory=list[Commit])
+    oldest: list[Commit] = field(default_factory=list[Commit])
+    shown_commits: list[Commit] = field(default_factory=list[Commit])
+    sizes: CommitStats = field(default_factory=CommitStats)
+    files: list[FileCount] = field(default_factory=list[FileCount])
+    file_count: int = 0
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether there may be other commits that touch the same files."""
+        query = self.query
+        filters = query.subject, query.task, query.text, query.author, query.not_by
+        return any(filters) or self.selection.revision != "HEAD"
+
+    @property
+    def is_measured(self) -> bool:
+        """The lines of all of them are known."""
+        return self.sizes.is_whole and self.sizes.measured == self.count - self.merges and not self.truncation
+
+    def read(self, index: CommitIndex, truncation: TruncationReason) -> None:
+        """Count the commits; `truncation` says why some of them may be missing in `index`."""
+        self.count, self.truncation = index.select(self.selection), truncation
+        if not self.count:
+            return
+
+        def assess() -> JsonMapping:
+            return _assess_messages(index.messages())
+
+        # Of the commits of HEAD the messages say the same as long as it stays where it is.
+        is_cacheable = self.selection.revision == "HEAD" and not truncation
+        key = "judged", replace(self.selection, message=None), self.query.task
+        self.messages = index.get_or_compute(key, assess) if is_cacheable else assess()
+        self.merges, limit = index.merges(), max(self.query.limit, _MAX_LISTED)
+        self.newest = index.commits(limit)
+        self.authored = index.commits(limit, merges=False) or self.newest
+        self.oldest = index.commits(limit, oldest=True)
+        self.shown_commits = self.oldest if self.query.order == "oldest" else self.newest
+        with suppress(DeadlineExceeded):  # without sizes the rest is as exact
+            self.sizes = index.sizes(MAX_MEASURED)
+        last = epoch_seconds(self.newest[0].committer_date)
+        self.people = index.people(recent_since=last - _YEAR_S, with_lines=self.is_measured)
+        self.files, self.file_count = index.files(_MAX_FILES)
+
+
+def select_history(git: Git, index: CommitIndex, query: CommitQuery, revision: str) -> CommitHistory:
+    """The commits that `query` is about, the earlier names of its files included; not counted yet.
+
+    Raises:
+        InvalidInput: A date or a path is not valid.
+    """
+    earlier_names = {path: tuple(index.earlier_names(git.inside(path))) for path in query.paths}
+    task = query.task
+    selection = Selection(
+        revision=revision,
+        since=_parse_bound(query.since, "since"),
+        until=_parse_bound(query.until, "until"),
+        authors=(query.author,) if query.author else (),
+        not_by=tuple(query.not_by),
+        paths=(*query.paths, *(name for names in earlier_names.values() for name in names)),
+        merges=query.merges,
+        words=tuple(query.subject.split()),
+        message=(lambda message: task in tasks_in(message)) if task else None,
+        text=query.text,
+    )
+    return CommitHistory(query, selection, earlier_names)
+
+
+def _assess_messages(messages: Iterable[tuple[str, str, str]]) -> JsonMapping:
+    """The form of messages and the tasks that they name, as G12 has them."""
+    total = conventional = with_tasks = 0
+    violations, without_task, task_ids = list[JsonMapping](), list[str](), dict[str, None]()
+    for sha, subject, body in messages:
+        total += 1
+        tasks = tasks_in(f"{subject}\n{body}")
+        task_ids |= dict.fromkeys(tasks if len(task_ids) < _MAX_TASKS else ())
+        if tasks:
+            with_tasks += 1
+        elif len(without_task) < _MAX_LISTED:
+            without_task.append(sha)
+        if is_conventional(subject):
+            conventional += 1
+        elif len(violations) < _MAX_LISTED:
+            violations.append({"sha": sha, "subject": one_line(subject)})
+    return {
+        "format_compliance": {
+            "correct_format": conventional,
+            "incorrect_format": total - conventional,
+            "format_pattern": SUBJECT_PATTERN,
+            "violations": violations,
+        },
+        "task_references": {
+            "commits_with_refs": with_tasks,
+            "commits_without_refs": total - with_tasks,
+            "referenced_tasks": list(task_ids),
+            "unreferenced_commits": without_task,
+        },
+    }

@@ -9,9 +9,11 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
+from retinue.catalogue._prose import phrases
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.catalogue.metrics.calculator import (
     CHURN,
+    SAMPLE,
     CustomerChurn,
     MetricCalculator,
     MetricFigure,
@@ -19,7 +21,6 @@ from retinue.catalogue.metrics.calculator import (
     YearSales,
     with_calculator,
 )
-from retinue.catalogue.metrics.configuration import SAMPLE
 from retinue.contract.definition import Sample
 
 _ROUTE: Final = "/agents/business/metrics/"
@@ -79,6 +80,31 @@ _CHURN_1997: Final[dict[str, Any]] = {
     "tables": [],
 }
 """A whole answer but for its table of rows; a test holds it against what is computed."""
+_EXAMPLES: Final = {
+    "get_year_to_end_sales": phrases("""
+        what were the sales in 1997; show me the total sales for the year 1998; year-to-end sales of 1997; how much
+        did we sell in 1997; annual revenue of 1998
+    """),
+    "calculate_churn_q2_q3": phrases("""
+        churn from Q2 to Q3 of 1997; how many customers churned between the second and third quarter of 1997;
+        calculate the churn Q2 Q3 for 1997; which share of customers bought in Q2 and not in Q3 1997; customer churn
+        rate for 1997
+    """),
+    "get_metric": phrases("""
+        sales in March 1997; how many customers bought in Q2 1997; number of purchases from January to June 1997;
+        average purchase in 1998 against the year before; what were the sales in the first quarter of 1998, and the
+        previous one; did sales in Q1 1998 meet the target
+    """),
+    "compare_periods": phrases("""
+        compare the sales of March 1997 with a baseline in March 1998; compare purchases in two periods; compare the
+        customers of one quarter with those of another quarter; change of sales between two periods in percent;
+        compare sales against a baseline period
+    """),
+    "list_metrics": phrases("""
+        which metrics are there; list the metrics; what business metrics can you compute; how is average purchase
+        defined; for which period are there sales data
+    """),
+}
 
 
 @retinue.agent(
@@ -99,13 +125,7 @@ class Metrics:
     @retinue.skill(
         output=YearSales,
         path=f"{_ROUTE}year-to-end-sales",
-        examples=(
-            "what were the sales in 1997",
-            "show me the total sales for the year 1998",
-            "year-to-end sales of 1997",
-            "how much did we sell in 1997",
-            "annual revenue of 1998",
-        ),
+        examples=_EXAMPLES["get_year_to_end_sales"],
         samples=(Sample(title="Sales of 1997", parameters={"year": 1997}),),
         **_SKILL,
     )
@@ -122,13 +142,7 @@ class Metrics:
     @retinue.skill(
         output=CustomerChurn,
         path=f"{_ROUTE}calculate-churn-q2-q3",
-        examples=(
-            "churn from Q2 to Q3 of 1997",
-            "how many customers churned between the second and third quarter of 1997",
-            "calculate the churn Q2 Q3 for 1997",
-            "which share of customers bought in Q2 and not in Q3 1997",
-            "customer churn rate for 1997",
-        ),
+        examples=_EXAMPLES["calculate_churn_q2_q3"],
         samples=(Sample(title="Churn of 1997", parameters={"year": 1997}, answer=_CHURN_1997),),
         **_SKILL,
     )
@@ -144,14 +158,7 @@ class Metrics:
 
     @retinue.skill(
         output=MetricFigure,
-        examples=(
-            "sales in March 1997",
-            "how many customers bought in Q2 1997",
-            "number of purchases from January to June 1997",
-            "average purchase in 1998 against the year before",
-            "what were the sales in the first quarter of 1998, and the previous one",
-            "did sales in Q1 1998 meet the target",
-        ),
+        examples=_EXAMPLES["get_metric"],
         samples=(
             Sample(
                 title="Customers of one quarter",
@@ -173,13 +180,7 @@ class Metrics:
 
     @retinue.skill(
         output=MetricFigure,
-        examples=(
-            "compare the sales of March 1997 with a baseline in March 1998",
-            "compare purchases in two periods",
-            "compare the customers of one quarter with those of another quarter",
-            "change of sales between two periods in percent",
-            "compare sales against a baseline period",
-        ),
+        examples=_EXAMPLES["compare_periods"],
         samples=(
             Sample(
                 title="Two quarters",
@@ -214,13 +215,7 @@ class Metrics:
 
     @retinue.skill(
         output=MetricList,
-        examples=(
-            "which metrics are there",
-            "list the metrics",
-            "what business metrics can you compute",
-            "how is average purchase defined",
-            "for which period are there sales data",
-        ),
+        examples=_EXAMPLES["list_metrics"],
         samples=(Sample(title="All metrics", parameters={}),),
         **_SKILL,
     )

@@ -1,31 +1,34 @@
 """What the metrics of a project are in some period: computed by SQL in a closed database, with the rows they rest on.
 
-SQL is put together from our own words, names that `identifier` quotes, dates, and the expressions of the configuration.
-What those can do is bounded by where they run: one SELECT, read-only, nothing outside within reach.
+`metrics.toml` says where the rows are, and what is computed of them. It is data. SQL is put together from our own
+words, names that `identifier` quotes, dates, and its expressions. What those can do is bounded by where they run: one
+SELECT, read-only, nothing outside within reach.
+
+Periods are of whole days, half open inside: the day after the last one is `end`. Nothing here knows today.
 """
 
+import datetime as dt
 import os
+import re
+import tomllib
+from calendar import monthrange
 from collections.abc import Callable
-from datetime import date
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_deadline import RunDeadline
-from retinue.catalogue.metrics.configuration import (
-    EVERY_PERIOD,
-    SAMPLE,
-    Configuration,
-    MetricDefinition,
-    parse_configuration,
-)
-from retinue.catalogue.metrics.periods import DateRange, period_of_label
+from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.fault import Fault
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
+from retinue.contract.model import Model, SnakeName
 from retinue.contract.names import nearest
 from retinue.contract.table import Table
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, UnknownName
@@ -147,6 +150,183 @@ class MetricList(BaseModel):
     tables: tuple[Table, ...]
 
 
+EVERY_PERIOD: Final = "every"
+"""The key of a target that holds for each period, however long."""
+
+_Text = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class SourceSettings(Model):
+    """Where the rows are.
+
+    Attributes:
+        file: A data file of the workspace: Parquet, CSV, JSON.
+        table: A table or view of the PostgreSQL database that the user names in the environment.
+        date: The column that says when a row happened.
+        customer: The column that says whose it is; without it there is no churn.
+        first_day: Since when the rows are complete; otherwise the first date there is.
+        last_day: Until when they are; otherwise the last date there is.
+    """
+
+    file: _Text | None = None
+    table: _Text | None = None
+    date: _Text
+    customer: _Text | None = None
+    first_day: dt.date | None = None
+    last_day: dt.date | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.file is None) == (self.table is None):
+            raise ValueError("name either `file` or `table`")
+        if self.first_day is not None and self.last_day is not None and self.last_day < self.first_day:
+            raise ValueError("`last_day` is before `first_day`")
+        return self
+
+
+class MetricDefinition(Model):
+    """One metric.
+
+    Attributes:
+        definition: What it is, in words.
+        unit: What its values count.
+        sql: An aggregate over the columns of the source, such as `sum(amount)`.
+        where: Which rows count, as an SQL condition; all of them when it is empty.
+        decimals: To how many decimal places values are rounded.
+        better: Which way is good.
+        targets: What should be reached, by period (`1997`, `1997-Q2`, `1997-03`), or for `every`.
+    """
+
+    definition: _Text
+    unit: Annotated[str, Field(max_length=40)] = ""
+    sql: _Text
+    where: Annotated[str, Field(max_length=2000)] = ""
+    decimals: Annotated[int, Field(ge=0, le=10)] = 2
+    better: Literal["higher", "lower"] = "higher"
+    targets: dict[str, float] = Field(default_factory=dict[str, float])
+
+    @field_validator("targets")
+    @classmethod
+    def _check_periods(cls, targets: dict[str, float]) -> dict[str, float]:
+        for label in targets:
+            if label != EVERY_PERIOD and period_of_label(label) is None:
+                raise ValueError(f"{label!r} is not a valid period; write 1997, 1997-Q2, 1997-03 or {EVERY_PERIOD}")
+        return targets
+
+
+class Configuration(Model):
+    """A whole file."""
+
+    source: SourceSettings
+    metrics: Annotated[dict[SnakeName, MetricDefinition], Field(min_length=1, max_length=200)]
+
+
+def parse_configuration(data: bytes, *, file: str) -> Configuration:
+    """Read a `metrics.toml`.
+
+    Args:
+        data: Its bytes, in UTF-8.
+        file: What it is called in messages.
+
+    Raises:
+        InvalidDefinition: It is no TOML, or does not say what it must; `path` says where, `detail` lists everything.
+    """
+    try:
+        return Configuration.model_validate(tomllib.loads(data.decode("utf-8-sig")))
+    except ValidationError as error:
+        findings = findings_of(error, rule="metrics/shape")
+        raise InvalidDefinition(
+            f"`{file}` is not a file of metrics: {summarise_findings(findings)}.",
+            hint=findings[0].fix or "Correct it there. The guide `metrics` shows a whole file.",
+            path=f"{file}#{findings[0].path}",
+            detail=as_detail(findings),
+        ) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InvalidDefinition(
+            f"`{file}` cannot be read as TOML: {reason}.", hint="Correct it at that place.", path=file
+        ) from None
+
+
+SAMPLE: Final = parse_configuration(Path(__file__).with_name("cdnow.toml").read_bytes(), file="cdnow.toml")
+"""The metrics over the sample that comes with Retinue."""
+
+_DAY: Final = timedelta(days=1)
+_LABEL: Final = re.compile(r"(\d{4})(?:-(?:Q([1-4])|(0[1-9]|1[0-2])))?", re.ASCII)
+_FIRST_YEAR, _LAST_YEAR = 1000, 9000
+"""Far enough from the ends of the calendar that no shift by a year or by the period itself leaves it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DateRange:
+    """From `start`, up to and without `end`."""
+
+    start: date
+    end: date
+
+    @classmethod
+    def of_days(cls, first: date, last: date) -> Self:
+        """The days from `first` to `last`, both included.
+
+        Raises:
+            InvalidInput: `last` is before `first`, or a year is outside of 1000 to 9000.
+        """
+        if last < first:
+            raise InvalidInput(f"The last day, {last}, is before the first, {first}.", hint="Swap them.")
+        for day in (first, last):
+            if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+                raise InvalidInput(
+                    f"{day} is outside of what can be asked about.", hint="Name a year from 1000 to 9000."
+                )
+        return cls(first, last + _DAY)
+
+    @property
+    def last(self) -> date:
+        """The last day."""
+        return self.end - _DAY
+
+    def __str__(self) -> str:
+        return f"{self.start} to {self.last}"
+
+    def common(self, other: "DateRange") -> "DateRange | None":
+        """The days of both; None when there is none."""
+        start, end = max(self.start, other.start), min(self.end, other.end)
+        return DateRange(start, end) if start < end else None
+
+    def previous(self) -> "DateRange":
+        """What came before, as long: as many months where these are whole months, else as many days."""
+        if self.start.day == self.end.day == 1:
+            months = 12 * (self.end.year - self.start.year) + self.end.month - self.start.month
+            return DateRange(_shift_months(self.start, months=-months), self.start)
+        return DateRange(self.start - (self.end - self.start), self.start)
+
+    def year_before(self) -> "DateRange":
+        """The same days a year earlier; February stays whole in leap years and before them."""
+        return DateRange(_shift_months(self.start, months=-12), _shift_months(self.end, months=-12))
+
+    def year_to_date(self) -> "DateRange":
+        """From the beginning of the year in which it ends."""
+        return DateRange(date(self.last.year, 1, 1), self.end)
+
+
+def period_of_label(label: str) -> DateRange | None:
+    """The period that `1997`, `1997-Q2` or `1997-03` names; None when it names none."""
+    match = _LABEL.fullmatch(label)
+    if match is None or not _FIRST_YEAR <= int(match[1]) <= _LAST_YEAR:
+        return None
+    year, quarter, month = match.groups()
+    first, months = (int(month), 1) if month else (3 * int(quarter) - 2, 3) if quarter else (1, 12)
+    start = date(int(year), first, 1)
+    return DateRange(start, _shift_months(start, months=months))
+
+
+def _shift_months(day: date, *, months: int) -> date:
+    """The same day some months away; the last of that month where it is shorter."""
+    years, month = divmod(day.month - 1 + months, 12)
+    _, days = monthrange(day.year + years, month + 1)
+    return date(day.year + years, month + 1, min(day.day, days))
+
+
 class MetricCalculator:
     """The metrics of one configuration over the rows of its source, as replies."""
 
@@ -184,7 +364,19 @@ class MetricCalculator:
             **({} if baseline is None else {"baseline": DateRange.of_days(*baseline)}),
         }
         value: float | None = fields["value"]
-        comparisons = tuple(self._comparison(name, kind, other, value) for kind, other in others.items())
+        comparisons: list[PeriodComparison] = []
+        for kind, other in others.items():
+            facts: dict[str, Any] = {"kind": kind, "since": other.start, "until": other.last}
+            if other.common(self._coverage) != other:
+                facts["note"] = f"There are data from {self._coverage} only."
+            else:
+                before = facts["value"] = self._compute(name, other)[0]
+                if kind != "year_to_date" and value is not None and before is not None:
+                    base = Decimal(str(before))
+                    change = Decimal(str(value)) - base
+                    percent = None if base == 0 else float(round(100 * change / abs(base), 2))
+                    facts |= {"change": float(change), "change_percent": percent}
+            comparisons.append(PeriodComparison(**facts))
         # A target of that very period comes before one of every period.
         targets = {period_of_label(label): target for label, target in metric.targets.items()}
         goal, target = targets.get(full_period, metric.targets.get(EVERY_PERIOD)), None
@@ -202,7 +394,7 @@ class MetricCalculator:
             kinds={"since": "time", "until": "time", **dict.fromkeys(units, "number")},
             units=units,
         )
-        return self._reply(MetricFigure(**fields, comparisons=comparisons, target=target))
+        return self._reply(MetricFigure(**fields, comparisons=tuple(comparisons), target=target))
 
     def churn(self, year: int) -> Reply:
         """Customers of the second quarter who did not buy in the third.
@@ -289,18 +481,6 @@ class MetricCalculator:
             "tables": (),
         }
 
-    def _comparison(self, name: str, kind: PeriodKind, period: DateRange, value: float | None) -> PeriodComparison:
-        facts: dict[str, Any] = {"kind": kind, "since": period.start, "until": period.last}
-        if period.common(self._coverage) != period:
-            return PeriodComparison(**facts, note=f"There are data from {self._coverage} only.")
-        other, *_ = self._compute(name, period)
-        if kind == "year_to_date" or value is None or other is None:
-            return PeriodComparison(**facts, value=other)
-        before = Decimal(str(other))
-        change = Decimal(str(value)) - before
-        percent = None if before == 0 else float(round(100 * change / abs(before), 2))
-        return PeriodComparison(**facts, value=other, change=float(change), change_percent=percent)
-
     def _reply(self, result: Figure | CustomerChurn | MetricList) -> Reply:
         """What was found, as data and as text; text out of a project's file stays text."""
         self._report.add("answer", "{}", quote(result.answer, limit=4_000))
@@ -366,6 +546,7 @@ class MetricCalculator:
                 path=f"{self._file}#/metrics/{name}",
             )
         if isinstance(value, float) and abs(value) < _EXACT:
+            # Through `str`: the binary digits of a float would round 0.125 and 1.005 differently than people do.
             value = float(Decimal(str(value)).quantize(Decimal(1).scaleb(-metric.decimals), ROUND_HALF_UP))
         return value, cast("int", rows[0][1]), sql
 
@@ -438,46 +619,38 @@ def with_calculator(run: RunContext, deadline: RunDeadline, compute: Callable[[M
         MissingFile: The data file that it names is not there.
         NotInstalled: DuckDB is not here.
     """
-    own_bytes = _own_file(run)
-    workspace = Workspace(Path(__file__).parent) if own_bytes is None else run.workspace
-    configuration = SAMPLE if own_bytes is None else parse_configuration(own_bytes, file=_OWN_FILE)
+    workspace, configuration = Workspace(Path(__file__).parent), SAMPLE
+    # The sample stands in where there is no project, or it has no such file; never for one that is denied.
+    project: Workspace | None = None
+    with suppress(AccessDenied):
+        project = run.workspace
+    if project is not None:
+        with suppress(MissingFile):
+            own_bytes = project.read_bytes(_OWN_FILE, max_bytes=_MOST_TOML)
+            workspace, configuration = project, parse_configuration(own_bytes, file=_OWN_FILE)
     with Data(workspace, check=deadline.check) as data:
-        calculator = MetricCalculator(data, _open_source(data, configuration, run), configuration)
+        settings = configuration.source
+        if settings.table is None:
+            source = data.open(settings.file or "")
+        else:
+            # Where a database is, the user says, and never a project's file.
+            address = os.environ.get(_DATABASE, "")
+            if not address:
+                raise InvalidDefinition(
+                    f"`{_OWN_FILE}` takes its rows from the table {settings.table[:200]!r}, and no database is named.",
+                    hint=f"Set the environment variable {_DATABASE} to its address, such as postgresql://user@host/name.",
+                    path=f"{_OWN_FILE}#/source/table",
+                )
+            if not run.grants.covers({"network"}):
+                raise AccessDenied(
+                    "The metrics stand in a database, and this run may not use the network.",
+                    hint="Allow the network, or name a file as the source.",
+                )
+            source = data.open_table(address, settings.table)
+        calculator = MetricCalculator(data, source, configuration)
         try:
             return compute(calculator)
         except InvalidDefinition:
             raise
         except InvalidInput as error:
             return Reply(outcome="rejected", fault=Fault.from_error(error))
-
-
-def _open_source(data: Data, configuration: Configuration, run: RunContext) -> DataSource:
-    """The source of the metrics. Where a database is, the user says, and never a project's file."""
-    settings = configuration.source
-    if settings.table is None:
-        return data.open(settings.file or "")
-    address = os.environ.get(_DATABASE, "")
-    if not address:
-        raise InvalidDefinition(
-            f"`{_OWN_FILE}` takes its rows from the table {settings.table[:200]!r}, and no database is named.",
-            hint=f"Set the environment variable {_DATABASE} to its address, such as postgresql://user@host/name.",
-            path=f"{_OWN_FILE}#/source/table",
-        )
-    if not run.grants.covers({"network"}):
-        raise AccessDenied(
-            "The metrics stand in a database, and this run may not use the network.",
-            hint="Allow the network, or name a file as the source.",
-        )
-    return data.open_table(address, settings.table)
-
-
-def _own_file(run: RunContext) -> bytes | None:
-    """The project's file of metrics; None when it has none. The sample never stands in for one that is denied."""
-    try:
-        workspace = run.workspace
-    except AccessDenied:  # this run has no project
-        return None
-    try:
-        return workspace.read_bytes(_OWN_FILE, max_bytes=_MOST_TOML)
-    except MissingFile:
-        return None

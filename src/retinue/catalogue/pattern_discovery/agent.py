@@ -1,19 +1,30 @@
-"""The agent itself: typed skills over the tests, helpers and documents of a project. What they find stands beside."""
+"""The agent itself: typed skills over the tests, helpers and documents of a project, which it reads for them.
+
+Tests are collected from files that are named or placed as tests are; pytest's own settings are not read.
+"""
 
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from pydantic import TypeAdapter
+
 import retinue
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._content_cache import ContentCache
 from retinue.catalogue._names import fixture_facts
+from retinue.catalogue._prose import phrases
 from retinue.catalogue._report import SkillReport
+from retinue.catalogue._run_limits import RunDeadline
+from retinue.catalogue._tree import TreeReader, TreeReading
 from retinue.contract.definition import Sample
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.engine.blocking import in_thread
+from retinue.tools.search.passages import is_test, kind_of
 
+from .file_facts import VERSION, FileFacts, extract, is_historical
 from .inventory import LIST_LIMIT, Inventory, build_inventory, narrow, reuse_of
 from .parameters import (
     Domain,
@@ -26,7 +37,6 @@ from .parameters import (
     Survey,
     TestSearch,
 )
-from .project import read_project
 from .survey_report import look_up, query_words, rank_by_context, report_similar_tests, report_survey
 
 _Work: TypeAlias = Callable[[Inventory, SkillReport], None]
@@ -53,40 +63,37 @@ _TEST_FILE: Final[JsonMapping] = {
     "asserts": 2, "score": 0.64,
 }  # fmt: skip
 _TESTS: Final = {**_ANSWER, "matches": [_TEST_FILE], "basis": "Its BM25 over the best that the words could reach."}
-_SURVEYS: Final = (
-    "list all fixtures of this project", "which fixtures are there", "are there unused fixtures",
-    "which fixtures does no test use", "what is tested with mocks", "where do we use monkeypatch",
-    "which tests are parametrized", "which tests follow arrange act assert", "take stock of the test patterns",
-    "survey the reusable patterns", "which BDD steps exist", "which steps are undefined",
-    "list the helper functions that are used most", "what do the docs forbid", "what must not be done in this project",
-    "list the anti-patterns", "which fixtures are session scoped", "show autouse fixtures",
-    "which test classes use unittest", "how many fixtures are defined in conftest", "how many tests are there",
-    "how many tests does this project have",
-)  # fmt: skip
-_DOMAINS: Final = (
-    "which unit testing patterns exist for sessions", "what can I reuse for end-to-end tests of the login",
-    "show e2e testing patterns for uploads", "patterns in the source code for parsing configuration",
-    "which documentation rules apply to security", "reusable unit-testing patterns for the command line",
-    "which reusable patterns are there already for testing templates", "source-code helpers relevant to file handling",
-    "documentation prohibitions about deployment", "rank the unit testing patterns that help with the cache",
-)  # fmt: skip
-_LOOKUPS: Final = (
-    "which fixture gives me a test client", "is there a fixture for a temporary database",
-    "find a fixture that provides an authenticated user", "which existing fixture sets up the application",
-    "do I need a new fixture for a request context", "I need a fixture with a command line runner",
-    "what fixture should I use for uploads", "how do I combine fixtures to get a signed in client",
-    "my test needs a session, what should I use", "I am writing a test and need an open connection",
-    "which fixtures depend on app", "what does the client fixture depend on", "which tests use the client fixture",
-    "who uses the runner fixture",
-)  # fmt: skip
-_SEARCHES: Final = (
-    "how is the parser tested", "how are sessions tested", "how do we test uploads",
-    "how do the existing tests check the cache", "find tests similar to what I need for the parser",
-    "which tests could I follow for a new command", "find similar tests for src/app.py",
-    "which existing tests exercise the config loader", "give me test examples for the http client",
-    "what do the tests of the template engine look like", "how well is the login tested",
-    "are timeouts tested anywhere", "is there a test for the upload", "which tests cover the retry logic",
-)  # fmt: skip
+_SURVEYS: Final = phrases("""
+    list all fixtures of this project; which fixtures are there; are there unused fixtures; which fixtures does no
+    test use; what is tested with mocks; where do we use monkeypatch; which tests are parametrized; which tests follow
+    arrange act assert; take stock of the test patterns; survey the reusable patterns; which BDD steps exist; which
+    steps are undefined; list the helper functions that are used most; what do the docs forbid; what must not be done
+    in this project; list the anti-patterns; which fixtures are session scoped; show autouse fixtures; which test
+    classes use unittest; how many fixtures are defined in conftest; how many tests are there; how many tests does
+    this project have
+""")
+_DOMAINS: Final = phrases("""
+    which unit testing patterns exist for sessions; what can I reuse for end-to-end tests of the login; show e2e
+    testing patterns for uploads; patterns in the source code for parsing configuration; which documentation rules
+    apply to security; reusable unit-testing patterns for the command line; which reusable patterns are there already
+    for testing templates; source-code helpers relevant to file handling; documentation prohibitions about deployment;
+    rank the unit testing patterns that help with the cache
+""")
+_LOOKUPS: Final = phrases("""
+    which fixture gives me a test client; is there a fixture for a temporary database; find a fixture that provides an
+    authenticated user; which existing fixture sets up the application; do I need a new fixture for a request context;
+    I need a fixture with a command line runner; what fixture should I use for uploads; how do I combine fixtures to
+    get a signed in client; my test needs a session, what should I use; I am writing a test and need an open
+    connection; which fixtures depend on app; what does the client fixture depend on; which tests use the client
+    fixture; who uses the runner fixture
+""")
+_SEARCHES: Final = phrases("""
+    how is the parser tested; how are sessions tested; how do we test uploads; how do the existing tests check the
+    cache; find tests similar to what I need for the parser; which tests could I follow for a new command; find
+    similar tests for src/app.py; which existing tests exercise the config loader; give me test examples for the http
+    client; what do the tests of the template engine look like; how well is the login tested; are timeouts tested
+    anywhere; is there a test for the upload; which tests cover the retry logic
+""")
 
 
 @retinue.agent(
@@ -200,7 +207,7 @@ class PatternDiscovery:
         """Read the project, put it together, and have `work` say what it finds of a domain in a folder or file."""
         folder = run.workspace.relative(run.workspace.resolve(target or "."))
         run.emit(Progress("listing files"))
-        reading = await read_project(run, run.workspace, self.cache_dir)
+        reading = await read_project(run, self.cache_dir)
         report = SkillReport()
         # Not watched: it takes a tenth of what reading took, and without it nothing could be handed over.
         await in_thread(lambda: work(narrow(build_inventory(reading.files), domain, folder), report))
@@ -220,3 +227,22 @@ def _lists(inventory: Inventory, report: SkillReport) -> JsonMapping:
             report.note(f"`{name}` lists the first {LIST_LIMIT} of {len(entries):,}.")
     more = {"files": len(inventory.files), "tests": len(inventory.tests), "undefined_steps": len(inventory.undefined)}
     return {**inventory.rows({}), "counts": {name: len(entries) for name, entries in lists.items()} | more}
+
+
+def is_read(path: str) -> bool:
+    """Whether a file of this name may hold anything that is looked for here."""
+    # A text file that is not called as documents are is more often data.
+    is_data = path.endswith(".txt") and not path.rpartition("/")[2][:1].isupper() and "doc" not in path.lower()
+    is_document = kind_of(path) == "docs" and not is_data and not is_historical(path)
+    return is_document or path.endswith((".py", ".feature"))
+
+
+async def read_project(run: RunContext, cache_dir: Path | None) -> TreeReading[FileFacts]:
+    """Read every file that matters, or as many as there is time for until the run's deadline."""
+    read, root = TypeAdapter(FileFacts).validate_python, str(run.workspace.root)
+    cache = await in_thread(lambda: ContentCache(cache_dir, root, prefix="patterns", version=VERSION, decode=read))
+    deadline = RunDeadline(run)
+    reader = TreeReader(run, extract, is_read, cache, deadline, tag=lambda path: "test" if is_test(path) else "")
+    reading = await reader.read()
+    reading.skipped += [(path, file.error_line, file.error) for path, file in reading.files.items() if file.error]
+    return reading

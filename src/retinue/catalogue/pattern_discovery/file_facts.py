@@ -1,7 +1,12 @@
 """From the bytes of files to their facts, a batch at a time; what runs in the worker processes.
 
-One syntax tree is in memory at a time. A file that cannot be read is a fact too, with its line and reason. Steps of
-behaviour-driven tests are read as code (pytest-bdd, behave) and as lines of `.feature` files.
+Facts are tuples of text and numbers, for other processes and for a cache; what they mean in a project (who uses what)
+changes when another file does, and is worked out elsewhere. One syntax tree is in memory at a time. A file that cannot
+be read is a fact too, with its line and reason. Steps of behaviour-driven tests are read as code (pytest-bdd, behave)
+and as lines of `.feature` files.
+
+Documents are read for what they forbid. A description ("it never blocks") is no prohibition, nor is a reassurance ("you
+do not need to"): only what is said to the reader as an order, or with `must not`, `should not` and the like.
 """
 
 import ast
@@ -9,14 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from retinue.catalogue._prose import one_line
 from retinue.tools.encoding import decode
 from retinue.tools.structure import parse_failure, parse_python
-
-from .facts import CaseFacts, FileFacts, Fixture, ImportBinding, PublicSymbol, StepSentence
-from .prohibitions import rules_of
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -36,6 +38,115 @@ _FORMS: Final = {"parse": "parse", "cfparse": "parse", "re": "re", "compile": "r
 _LONGEST: Final = 200
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
+VERSION: Final = 4
+"""Of the extraction: raised whenever the same file would give other facts, so that no old ones are believed."""
+
+
+class Fixture(NamedTuple):
+    """A pytest fixture. Lines count from 1, the decorators included, as `pytest --fixtures -v` shows them.
+
+    Attributes:
+        owner: The class it is defined in (`A::B` when nested); empty in a module.
+        scope: `function` unless it says otherwise; `dynamic` when a function decides.
+        yields: What a test gets: its annotation, else the constructor or expression it yields or returns.
+        depends_on: The fixtures it asks for by name.
+    """
+
+    name: str
+    owner: str
+    line_start: int
+    line_end: int
+    doc: str
+    scope: str
+    autouse: bool
+    params: Sequence[str]
+    yields: str
+    depends_on: Sequence[str]
+
+
+class CaseFacts(NamedTuple):
+    """A test function or method.
+
+    Attributes:
+        name: With its class's before it.
+        requests: Its parameters, and the fixtures that `usefixtures` names for it, its class or its module. Some are
+            filled otherwise (`parametrize`, mocks, Hypothesis), and lead to no fixture.
+        patterns: How it is written: `parametrize`, `mock`, `aaa`, `class`, `unittest`, `raises`, `property`.
+        mocks: By what it replaces things: `monkeypatch`, `patch`, `MagicMock`, …
+        words: The names it uses.
+    """
+
+    name: str
+    owner: str
+    line: int
+    end: int
+    doc: str
+    requests: Sequence[str]
+    patterns: Sequence[str]
+    mocks: Sequence[str]
+    asserts: int
+    words: Sequence[str]
+
+
+class StepSentence(NamedTuple):
+    """A step as code, with how its text is read (`exact`, `parse` or `re`), or a line of a `.feature` file."""
+
+    kind: str
+    text: str
+    line: int
+    form: str = "exact"
+
+
+class PublicSymbol(NamedTuple):
+    """A public function or class of a module."""
+
+    symbol: str
+    signature: str
+    doc: str
+    line: int
+
+
+class ImportBinding(NamedTuple):
+    """A name bound by an import.
+
+    Attributes:
+        bound: The name; `*` binds all.
+        target: What it stands for, with leading dots when relative.
+        used: Whether the file itself uses the name, and does not only hand it on.
+    """
+
+    bound: str
+    target: str
+    used: bool = True
+
+
+class RuleSentence(NamedTuple):
+    """A sentence of a document that says what must not be done."""
+
+    text: str
+    line: int
+
+
+class FileFacts(NamedTuple):
+    """All of one file.
+
+    Attributes:
+        error: Why it could not be read, with its line (0 when it has none); empty when it could.
+        phrases: The lines of a `.feature` file.
+        dotted: What is used through imported modules, as `module.name`.
+    """
+
+    error: str = ""
+    error_line: int = 0
+    fixtures: Sequence[Fixture] = ()
+    tests: Sequence[CaseFacts] = ()
+    steps: Sequence[StepSentence] = ()
+    phrases: Sequence[StepSentence] = ()
+    symbols: Sequence[PublicSymbol] = ()
+    imports: Sequence[ImportBinding] = ()
+    dotted: Sequence[str] = ()
+    rules: Sequence[RuleSentence] = ()
+
 
 class _ImportedNames:
     """What the names of a module stand for, by its imports.
@@ -49,7 +160,7 @@ class _ImportedNames:
         self.stars = frozenset(one.target.removesuffix(".*") for one in imports if one.bound == "*")
 
     def resolve(self, node: ast.expr) -> str:
-        """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); empty when it is none.
+        """`node` as a dotted name with its imports followed (`pt.fixture` is `pytest.fixture`); else empty.
 
         A call is asked for its function, so `fixture(scope="module")` is `pytest.fixture` too.
         """
@@ -72,15 +183,14 @@ def facts_of(path: str, data: bytes, *, is_test: bool) -> FileFacts:
     """The facts of one file, from which tests are collected or not. Never raises for what is in it."""
     try:
         if path.endswith(".py"):
-            return _facts_of_module(data, is_test=is_test)
+            return _facts_of_module(parse_python(data), is_test=is_test)
         text, is_feature = decode(data).text, path.endswith(".feature")
         return FileFacts(phrases=[*phrases_of(text)]) if is_feature else FileFacts(rules=[*rules_of(text)])
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return FileFacts(*parse_failure(error))
 
 
-def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
-    tree = parse_python(data)
+def _facts_of_module(tree: ast.Module, *, is_test: bool) -> FileFacts:
     nodes = list(_descend([tree]))
     loaded_names = {node.id for node in nodes if isinstance(node, ast.Name)}
     imports = [one._replace(used=one.bound in loaded_names) for node in nodes for one in _imports(node)]
@@ -95,8 +205,13 @@ def _facts_of_module(data: bytes, *, is_test: bool) -> FileFacts:
         if is_test and node.name.startswith("test") and not fixture and not own_steps:
             cases.append(_case_of(node, owner, marks, names, is_unittest=is_unittest))
     lines = {one.line_start for one in fixtures} | {one.line for one in (*cases, *steps)}
-    # Of overloads the last is the one that runs.
-    symbols = {one.symbol: one for node in _statements(tree.body) if (one := _symbol(node)) is not None}
+    symbols: dict[str, PublicSymbol] = {}  # of overloads the last is the one that runs
+    for node in _statements(tree.body):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            head = copy(node)
+            head.body, head.decorator_list = [], []
+            signature = _source_of(head).removesuffix(":")
+            symbols[node.name] = PublicSymbol(node.name, signature, _first_line(node), _start_of(node))
     attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
     inner = {id(node.value) for node in attributes}  # of `a.b.c` only the whole counts
     dotted = dict.fromkeys(names.resolve(node) for node in attributes if id(node) not in inner)
@@ -141,15 +256,6 @@ def _imports(node: ast.AST) -> Iterator[ImportBinding]:
             yield ImportBinding("*" if one.name == "*" else one.asname or one.name, f"{stem}{one.name}")
 
 
-def _symbol(node: ast.stmt) -> PublicSymbol | None:
-    """The public function or class that a statement of a module defines, or None."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or node.name.startswith("_"):
-        return None
-    head = copy(node)
-    head.body, head.decorator_list = [], []
-    return PublicSymbol(node.name, _source_of(head).removesuffix(":"), _first_line(node), _start_of(node))
-
-
 def _fixture_of(node: _Function, owner: str, names: _ImportedNames) -> Fixture | None:
     """The fixture that a decorated function is, or None."""
     decorator = next((one for one in node.decorator_list if names.resolve(one) in _FIXTURES), None)
@@ -159,6 +265,9 @@ def _fixture_of(node: _Function, owner: str, names: _ImportedNames) -> Fixture |
     constants = {key: value.value for key, value in options.items() if isinstance(value, ast.Constant)}
     own_name, scope = constants.get("name"), constants.get("scope", "function" if "scope" not in options else None)
     inside = list(_descend(node.body, into_functions=False))
+    # The annotation without the iterator around it; one that says nothing, such as `Any`, does not count.
+    annotation = _source_of(node.returns, longest=100).strip("'\"")
+    annotation = match[1] if (match := _WRAPPED.fullmatch(annotation)) else annotation
     params = options.get("params")
     cases = params.elts if isinstance(params, ast.List | ast.Tuple | ast.Set) else [params] if params else []
     return Fixture(
@@ -170,7 +279,7 @@ def _fixture_of(node: _Function, owner: str, names: _ImportedNames) -> Fixture |
         scope=scope if isinstance(scope, str) else "dynamic",
         autouse=constants.get("autouse") is True,
         params=[_source_of(one, longest=80) for one in cases[:50]],
-        yields=_annotation(node.returns) or _returned_value(inside),
+        yields=_returned_value(inside) if annotation in ("", *_NOTHING) else annotation,
         depends_on=_requests(node, owner, node.decorator_list),
     )
 
@@ -193,14 +302,6 @@ def _requests(node: _Function, owner: str, marks: Sequence[ast.expr]) -> list[st
     ]
     parameters = [one.arg for one in (*required, *keyword_only) if one.arg != "request"]
     return list(dict.fromkeys([*parameters, *by_name]))
-
-
-def _annotation(node: ast.expr | None) -> str:
-    """An annotation without the iterator around it; nothing for None and for what says as little."""
-    text = _source_of(node, longest=100).strip("'\"")
-    match = _WRAPPED.fullmatch(text)
-    text = match[1] if match else text
-    return "" if text in _NOTHING else text
 
 
 def _returned_value(inside: Sequence[ast.AST]) -> str:
@@ -227,17 +328,30 @@ def _case_of(
     node: _Function, owner: str, above: Sequence[ast.expr], names: _ImportedNames, *, is_unittest: bool
 ) -> CaseFacts:
     """The facts of a test; `above` it are the decorators of its classes, and the marks of its module (`pytestmark`)."""
-    assert_counts = [sum(_is_assertion(one, names) for one in _descend([statement])) for statement in node.body]
+
+    def is_assertion(one: ast.AST) -> bool:
+        """An `assert`, a method such as `assertEqual` or `assert_called_once`, or a `pytest.raises`."""
+        if not isinstance(one, ast.Call):
+            return isinstance(one, ast.Assert)
+        is_method = isinstance(one.func, ast.Attribute) and _ASSERTING.match(one.func.attr)
+        return bool(is_method) or names.resolve(one) in _RAISES
+
+    assert_counts = [sum(map(is_assertion, _descend([statement]))) for statement in node.body]
     marks = [*above, *node.decorator_list]
     requests = [] if is_unittest else _requests(node, owner, marks)
     inside = [*_descend([*marks, *node.body])]
     calls = {names.resolve(one): None for one in inside if isinstance(one, ast.Call)}
     mocks = [name for name in _MOCK_FIXTURES if name in requests]
     mocks += [match[1] for name in calls if (match := _MOCKING.match(name))]
+    # Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do.
+    start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    body, checks = node.body[start:], [count > 0 for count in assert_counts[start:]]
+    first = checks.index(True) if True in checks else 0
+    gaps = [after.lineno - (before.end_lineno or 0) > 1 for before, after in pairwise(body[: first + 1])]
     kinds = {
         "parametrize": any(names.resolve(one).endswith("mark.parametrize") for one in marks),
         "mock": bool(mocks),
-        "aaa": _is_arrange_act_assert(node, assert_counts),
+        "aaa": first >= 2 and all(checks[first:]) and any(gaps),
         "class": bool(owner) and not is_unittest,
         "unittest": is_unittest,
         "raises": not _RAISES.isdisjoint(calls),
@@ -256,24 +370,6 @@ def _case_of(
         asserts=sum(assert_counts),
         words=list(dict.fromkeys(filter(None, identifiers)))[:_WORDS],
     )
-
-
-def _is_assertion(node: ast.AST, names: _ImportedNames) -> bool:
-    """An `assert`, a method such as `assertEqual` or `assert_called_once`, or a `pytest.raises`."""
-    if not isinstance(node, ast.Call):
-        return isinstance(node, ast.Assert)
-    is_method = isinstance(node.func, ast.Attribute) and _ASSERTING.match(node.func.attr)
-    return bool(is_method) or names.resolve(node) in _RAISES
-
-
-def _is_arrange_act_assert(node: _Function, assert_counts: Sequence[int]) -> bool:
-    """Arrange, act, assert: two statements or more that assert nothing, a gap, then only such as do."""
-    start = 1 if ast.get_docstring(node, clean=False) is not None else 0
-    body, checks = node.body[start:], [count > 0 for count in assert_counts[start:]]
-    first = checks.index(True) if True in checks else 0
-    if first < 2 or not all(checks[first:]):
-        return False
-    return any(after.lineno - (before.end_lineno or 0) > 1 for before, after in pairwise(body[: first + 1]))
 
 
 def _steps_of(node: _Function, names: _ImportedNames) -> Iterator[StepSentence]:
@@ -310,6 +406,7 @@ def _statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 
 def _descend(roots: Sequence[ast.AST], *, into_functions: bool = True) -> Iterator[ast.AST]:
     """`roots` and everything below them, in source order; of names and constants, which are most, nothing is below."""
+    # A stack and no recursion: deeply nested code would exceed Python's limit.
     waiting = [*reversed(roots)]
     while waiting:
         node = waiting.pop()
@@ -334,3 +431,72 @@ def _source_of(node: ast.AST | None, *, longest: int = _LONGEST) -> str:
 def _first_line(node: _Function | ast.ClassDef) -> str:
     """The first paragraph of its docstring, on one line."""
     return one_line((ast.get_docstring(node) or "").partition("\n\n")[0], limit=_LONGEST)
+
+
+_BEGIN: Final = re.compile(r"(?:[-*+•]|\d+[.)])\s+|>\s?|\.\. (?:[\w-]+::|[^:]*:)\s*")
+"""What begins a paragraph inside of one: a list item, a quotation, a directive of reStructuredText."""
+_CODE: Final = (".. code", ".. sourcecode", ".. parsed-literal", ".. prompt")
+_ENDS: Final = re.compile(r"(?<=[.!?])[\"')\]*_`]*\s+(?=[\"'(\[*_`:]*[A-Z]|:\w+:`)")
+_ORDER: Final = re.compile(
+    r"""(?ix)(?:\A|[,;:\u2013\u2014]\s+|\b(?:then|please|instead|otherwise|must|should)\s+)
+        [*_"'(]*(?:
+            (?:do\ not|don['\u2019]t|never)[*_]*\ +
+            (?!need|have\ to|want|worry|know|mind|care|think|see|require|forget|the\b|an?\b|\w+ed\b|even\b|be\ afraid)
+            [*_`]*\w
+          | avoid\b(?!\ (?:this|that)\b\W)
+        )
+      | \b(?:(?:must|shall|you\ should)(?:\ not|n['\u2019]t|\ never))\b(?!\ (?:have\ to|need))
+      | \bshould(?:\ not|n['\u2019]t|\ never)\ (?:ever\ )?be\ (?!needed|necessary|required|noticeable|an?\b|any\b)\w+
+      | \b(?:is|are)\ (?:strictly\ )?(?:forbidden|prohibited|(?:not|never)\ (?:allowed|permitted))\b
+    """
+)
+_PAST: Final = ("authors", "changelog", "changes", "copying", "history", "licence", "license", "news", "release")
+
+
+def is_historical(path: str) -> bool:
+    """Whether a document does not say what holds now: a changelog tells of the past, a licence of the law."""
+    *folders, name = path.lower().split("/")
+    return name.startswith(_PAST) or any(folder.startswith("announce") for folder in folders)
+
+
+def rules_of(text: str) -> Iterator[RuleSentence]:
+    """What a document forbids, with the line on which each sentence begins."""
+    for number, paragraph in _paragraphs(text):
+        whole = paragraph.replace("\n", " ")
+        start = 0
+        for end in [*(match.span() for match in _ENDS.finditer(whole)), (len(whole), len(whole))]:
+            sentence = whole[start : end[0]]
+            if _ORDER.search(sentence) and not sentence.endswith("?"):
+                rule = one_line(sentence.strip("*_ ").replace("``", "`"))
+                yield RuleSentence(rule, number + paragraph.count("\n", 0, start))
+            start = end[1]
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Runs of lines that belong together, each with the number of its first; code and headings are left out."""
+    current: list[str] = []
+    fence, code_indent = "", -1
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        content = line.strip()
+        indent = len(line) - len(line.lstrip())
+        if code_indent >= 0 and (not content or indent > code_indent):
+            content = ""
+        else:
+            code_indent = (
+                indent if content.startswith(_CODE) or (content.endswith("::") and content[:2] != "..") else -1
+            )
+        if content[:3] in ("```", "~~~"):
+            fence = "" if fence == content[:3] else fence or content[:3]
+            content = ""
+        if (
+            fence
+            or content.startswith(("#", "|", *_CODE))
+            or (len(content) > 2 and content == content[0] * len(content))
+        ):
+            content = ""
+        begin = _BEGIN.match(content)
+        if (begin or not content) and current:
+            yield number - len(current), "\n".join(current)
+            current = []
+        rest = content[begin.end() :] if begin else content
+        current += [rest] if rest else []

@@ -2,13 +2,19 @@
 
 Each is an entry: a row of a result and of a table, a sentence, and words to search. All of them can be narrowed to a
 domain or a folder, and scored by how much of it is shared.
+
+What a name leads to follows from paths and imports alone; nothing is imported. Fixtures follow pytest's own rules of
+nearness: class before module, module before the `conftest.py` of its folder, that before those above it; what is
+imported counts as defined. A module that is neither test nor `conftest.py` gives its fixtures to all, as a plugin does,
+and where several could be meant the nearest. A fixture that asks for its own name gets the next one further out.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from glob import escape
+from posixpath import commonpath
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from retinue.catalogue._prose import Prose, code, one_line, quote
@@ -16,10 +22,10 @@ from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
 from retinue.tools.search.passages import is_test
+from retinue.tools.structure import absolute_name, python_names
 
-from .facts import CaseFacts, FileFacts, Fixture, PublicSymbol, RuleSentence, StepSentence
+from .file_facts import CaseFacts, FileFacts, Fixture, PublicSymbol, RuleSentence, StepSentence
 from .parameters import Domain
-from .resolution import FixtureUse, Modules, Scopes, node_of
 
 F = TypeVar("F")
 
@@ -121,6 +127,131 @@ def add_table(entries: Sequence[PatternEntry[Any]], title: str, report: SkillRep
         report.add_table(title, [*(name.replace("_", " ") for name in columns), "place"], rows)
 
 
+class Modules:
+    """The modules of one project, given by path. Where two files could be meant, the one nearer to the importer is."""
+
+    def __init__(self, files: Mapping[str, FileFacts]) -> None:
+        self._symbols = {
+            path: {one.symbol for one in file.symbols} for path, file in files.items() if path.endswith(".py")
+        }
+        self._by_name: dict[str, list[str]] = {}
+        for path in sorted(self._symbols):
+            for name in python_names(path, self._symbols):
+                self._by_name.setdefault(name, []).append(path)
+        self._bound: dict[str, dict[str, str]] = {}  # what the names that a file imports stand for
+        for path in self._symbols:
+            imports = files[path].imports
+            stars = [absolute_name(one.target, path).removesuffix(".*") for one in imports if one.bound == "*"]
+            modules = [(star, self._module(star, path)) for star in stars]
+            names = {name: f"{star}.{name}" for star, module in modules for name in self._symbols.get(module or "", ())}
+            self._bound[path] = names | {one.bound: one.target for one in imports}
+
+    def symbol(self, dotted: str, importer: str) -> tuple[str, str] | None:
+        """The file and name of what `dotted` stands for, re-exports followed; None when it is not of this project."""
+        for _ in range(8):  # so that circles end
+            parts = absolute_name(dotted, importer).split(".")
+            ends = range(len(parts) - 1, 0, -1)  # the longest beginning that is a module, and the name after it
+            splits = ((self._module(".".join(parts[:end]), importer), parts[end]) for end in ends)
+            path, name = next((one for one in splits if one[0] is not None), (None, ""))
+            if path is None:
+                return None
+            target = None if name in self._symbols[path] else self._bound[path].get(name)
+            if target is None:
+                return path, name
+            dotted, importer = target, path
+        return None
+
+    def _module(self, dotted: str, importer: str) -> str | None:
+        paths = self._by_name.get(dotted, ())
+        return max(paths, key=lambda path: (len(commonpath((path, importer))), -len(path)), default=None)
+
+
+@dataclass(slots=True, eq=False)
+class FixtureUse:
+    """A fixture, where it stands, and who asks for it.
+
+    Attributes:
+        requested_by: Tests and fixtures that name it, as path and name, with the line.
+    """
+
+    fixture: Fixture
+    path: str
+    requested_by: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+
+    @property
+    def files(self) -> list[str]:
+        """The files from which it is asked for, sorted."""
+        return sorted({path for path, _ in self.requested_by})
+
+
+def _start(path: str, file: FileFacts) -> str:
+    """How the places begin from which a module's fixtures can be seen."""
+    if path.rpartition("/")[2] == "conftest.py":
+        return f"/{path.removesuffix('conftest.py')}"
+    return node_of(path, "") if file.tests else ""
+
+
+def node_of(path: str, owner: str) -> str:
+    """A file or a class in it as one text, which begins with that of whatever is around it."""
+    return f"/{path}::{owner}::" if owner else f"/{path}::"
+
+
+class Scopes:
+    """Every fixture of a project by the place from which it can be seen, and who asks for it."""
+
+    def __init__(self, files: Mapping[str, FileFacts], modules: Modules) -> None:
+        self.fixtures = [FixtureUse(one, path) for path, file in files.items() for one in file.fixtures]
+        self._by_name: dict[str, dict[tuple[str, str], FixtureUse]] = {}
+        self._cache: dict[tuple[str, str], list[FixtureUse]] = {}
+        top = {(one.path, one.fixture.name): one for one in self.fixtures if not one.fixture.owner}
+        for one in self.fixtures:
+            start = node_of(one.path, one.fixture.owner) if one.fixture.owner else _start(one.path, files[one.path])
+            # The last definition of a name in a module is the one that counts, as in Python.
+            self._by_name.setdefault(one.fixture.name, {})[start, one.path] = one
+        names = {*self._by_name}
+        for path, file in files.items():
+            for one in file.imports:  # most are of something else
+                place = modules.symbol(one.target, path) if one.target.rpartition(".")[2] in names else None
+                if place in top:
+                    self._by_name.setdefault(one.bound, {})[_start(path, file), path] = top[place]
+        # What a fixture asks for is looked up from each test that gets it, as pytest does: a module may put its own
+        # fixture in place of the one that a `conftest.py` would give to another.
+        waiting = [(one, node_of(one.path, one.fixture.owner)) for one in self.fixtures]
+        for path, file in files.items():
+            for case in file.tests:
+                node = node_of(path, case.owner)
+                for one in [each for name in case.requests for each in self.resolve(name, node)[:1]]:
+                    one.requested_by[path, case.name] = case.line
+                    waiting.append((one, node))
+        visited: set[tuple[FixtureUse, str]] = set()
+        while waiting:
+            one, node = waiting.pop()
+            if (one, node) not in visited:
+                visited.add((one, node))
+                for dependency in self.dependencies_of(one, node):
+                    dependency.requested_by[one.path, one.fixture.name] = one.fixture.line_start
+                    waiting.append((dependency, node))
+
+    def resolve(self, name: str, node: str) -> list[FixtureUse]:
+        """What `name` means at a place: the nearest first, then those it hides."""
+        if (name, node) not in self._cache:
+            matches = [
+                (len(start), len(commonpath((f"/{path}", node))), one)
+                for (start, path), one in self._by_name.get(name, {}).items()
+                if node.startswith(start)
+            ]
+            self._cache[name, node] = [one for *_, one in sorted(matches, key=lambda each: each[:2], reverse=True)]
+        return self._cache[name, node]
+
+    def dependencies_of(self, one: FixtureUse, node: str = "") -> list[FixtureUse]:
+        """The fixtures that a fixture asks for, as they are seen from a place, or from where it stands."""
+        fixtures: list[FixtureUse] = []
+        for name in one.fixture.depends_on:
+            candidates = self.resolve(name, node or node_of(one.path, one.fixture.owner))
+            fixtures += candidates[candidates.index(one) + 1 :][:1] if one in candidates else candidates[:1]
+        return fixtures
+
+
 def users_of(one: FixtureUse) -> str:
     """By how many a fixture is used, as the end of a sentence."""
     if not one.requested_by:
@@ -141,37 +272,11 @@ def _fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     return PatternEntry(one, "fixture", fixture.name, one.path, fixture.line_start, row, sentence, fixture.name, text)
 
 
-def _test_entry(case: CaseFacts, path: str) -> PatternEntry[CaseFacts]:
-    """A test."""
-    row: JsonMapping = {"name": case.name, "mocks": list(case.mocks), "asserts": case.asserts}
-    sentence = Prose(f"{{}} has {plural(case.asserts, 'assertion')}{{}}.", (code(case.name), _doc(case.doc)))
-    text = " ".join([case.doc, *case.words, *case.requests, path.rpartition("/")[2].removesuffix(".py")])
-    heading = case.name.replace("_", " ")  # one long word is taken for a hash
-    return PatternEntry(case, "test", case.name, path, case.line, row, sentence, heading, text)
-
-
-def _pattern_entry(kind: str, path: str, cases: Sequence[CaseFacts]) -> PatternEntry[str]:
-    """The tests of one file that are written in one way."""
-    lines = [f"{case.line}-{case.end}" for case in cases[:_FILES]]
-    row: JsonMapping = {"kind": kind, "path": path, "lines": lines, "count": len(cases)}
-    sentence = Prose(f"{{}} has {plural(len(cases), *PATTERNS[kind])}.", (code(path),))
-    names = " ".join(f"{case.name} {case.doc}" for case in cases).replace("_", " ")
-    return PatternEntry(kind, "test pattern", path, path, cases[0].line, row, sentence, path, f"{kind} {names}")
-
-
 def _step_entry(step: StepSentence, path: str, used_in: Sequence[str] = ()) -> PatternEntry[StepSentence]:
     """A step of behaviour-driven tests, with the lines of feature files that it fits."""
     row = _row(step, path=path, used_in=list(used_in[:_FILES]), uses=len(used_in))
     sentence = Prose(f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}.", (code(step.text),))
     return PatternEntry(step, "step", step.text, path, step.line, row, sentence, step.text, path)
-
-
-def _helper_entry(one: PublicSymbol, path: str, kind: str, used_in: Sequence[str]) -> PatternEntry[PublicSymbol]:
-    """A public symbol of a module, with the other files that use it. `kind` is `source` or `test`."""
-    row = _row(one, path=path, kind=kind, used_in=list(used_in[:_FILES]), uses=len(used_in))
-    sentence = Prose(f"{{}}, used in {plural(len(used_in), 'other file')}{{}}.", (code(one.signature), _doc(one.doc)))
-    text = f"{one.doc} {one.signature} {path}"
-    return PatternEntry(one, "helper", one.symbol, path, one.line, row, sentence, one.symbol, text)
 
 
 def rule_entry(rule: RuleSentence, path: str) -> PatternEntry[RuleSentence]:
@@ -238,17 +343,28 @@ def build_inventory(files: Mapping[str, FileFacts]) -> Inventory:
     modules = Modules(files)
     scopes = Scopes(files, modules)
     steps, undefined = _steps(files)
-    patterns = [
-        _pattern_entry(kind, path, cases)
-        for kind in PATTERNS
-        for path, file in files.items()
-        if (cases := [case for case in file.tests if kind in case.patterns])
-    ]
+    tests: list[PatternEntry[CaseFacts]] = []
+    patterns: list[PatternEntry[str]] = []
+    for path, file in files.items():
+        for case in file.tests:
+            row: JsonMapping = {"name": case.name, "mocks": list(case.mocks), "asserts": case.asserts}
+            sentence = Prose(f"{{}} has {plural(case.asserts, 'assertion')}{{}}.", (code(case.name), _doc(case.doc)))
+            text = " ".join([case.doc, *case.words, *case.requests, path.rpartition("/")[2].removesuffix(".py")])
+            heading = case.name.replace("_", " ")  # one long word is taken for a hash
+            tests.append(PatternEntry(case, "test", case.name, path, case.line, row, sentence, heading, text))
+        for kind in PATTERNS:
+            if cases := [case for case in file.tests if kind in case.patterns]:
+                lines = [f"{case.line}-{case.end}" for case in cases[:_FILES]]
+                row = {"kind": kind, "path": path, "lines": lines, "count": len(cases)}
+                sentence = Prose(f"{{}} has {plural(len(cases), *PATTERNS[kind])}.", (code(path),))
+                text = f"{kind} " + " ".join(f"{case.name} {case.doc}" for case in cases).replace("_", " ")
+                line = cases[0].line
+                patterns.append(PatternEntry(kind, "test pattern", path, path, line, row, sentence, path, text))
     return Inventory(
         files=files,
         scopes=scopes,
         fixtures=sorted(map(_fixture_entry, scopes.fixtures), key=lambda one: (-one.uses, one.name, one.path)),
-        tests=[_test_entry(case, path) for path, file in files.items() for case in file.tests],
+        tests=tests,
         patterns=sorted(patterns, key=lambda one: ([*PATTERNS].index(one.fact), -one.row["count"], one.path)),
         steps=steps,
         undefined=undefined,
@@ -297,12 +413,17 @@ def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[PatternEn
             place = None if names.isdisjoint(dotted.split(".")) else modules.symbol(dotted, path)
             if place is not None and place[0] != path:
                 users.setdefault(place, set()).add(path)
-    helpers = [
-        _helper_entry(symbol, path, "test" if is_test(path) else "source", sorted(used_in))
-        for path, file in files.items()
-        for symbol in file.symbols
-        if len(used_in := users.get((path, symbol.symbol), ())) >= _USERS
-    ]
+    helpers: list[PatternEntry[Any]] = []
+    for path, file in files.items():
+        for one in file.symbols:
+            used_in = sorted(users.get((path, one.symbol), ()))
+            if len(used_in) < _USERS:
+                continue
+            kind = "test" if is_test(path) else "source"
+            row = _row(one, path=path, kind=kind, used_in=used_in[:_FILES], uses=len(used_in))
+            template = f"{{}}, used in {plural(len(used_in), 'other file')}{{}}."
+            sentence, text = Prose(template, (code(one.signature), _doc(one.doc))), f"{one.doc} {one.signature} {path}"
+            helpers.append(PatternEntry(one, "helper", one.symbol, path, one.line, row, sentence, one.symbol, text))
     return sorted(helpers, key=lambda one: (-one.uses, one.name, one.path))
 
 

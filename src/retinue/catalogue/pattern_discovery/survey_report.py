@@ -15,10 +15,9 @@ from retinue.contract.names import nearest
 from retinue.tools.search import Bm25, terms
 from retinue.tools.search.bm25 import STOP_WORDS, WORD
 
-from .facts import CaseFacts
-from .inventory import BUILT_IN, PATTERNS, Inventory, PatternEntry, add_table, reuse_of_words, users_of
+from .file_facts import CaseFacts
+from .inventory import BUILT_IN, PATTERNS, FixtureUse, Inventory, PatternEntry, add_table, reuse_of_words, users_of
 from .parameters import FixtureSearch, Survey, TestSearch
-from .resolution import FixtureUse
 
 _Entry: TypeAlias = PatternEntry[Any]
 _FixtureEntry: TypeAlias = PatternEntry[FixtureUse]
@@ -37,7 +36,7 @@ _NOUNS: Final = {
         "No document was found that forbids anything in so many words.",
     ),
 }  # fmt: skip
-"""What one thing of a kind and several are called, and what is said where there is none."""
+"""What one thing of a kind and several are called, and the message if nothing was found."""
 _SHORTEST: Final = 4
 _COMBINED: Final = 3
 _SCORE_THRESHOLD: Final = 0.25
@@ -102,7 +101,12 @@ def query_words(query: str, *, purpose: str) -> dict[str, str]:
 
 def report_survey(inventory: Inventory, survey: Survey, report: SkillReport) -> None:
     """Say what is to be shown; a kind of which there is nothing is rejected."""
-    show = _effective_show(survey)
+    show = survey.show
+    if survey.undefined and show in ("overview", "steps"):
+        show = "undefined"
+    elif show == "overview":  # then the filters say what is meant
+        is_about_fixtures = survey.unused or survey.autouse or survey.scope
+        show = "tests" if survey.pattern != "any" else "fixtures" if is_about_fixtures else show
     if show == "overview" and not any((inventory.tests, inventory.undefined, *inventory.lists().values())):
         hint = "Name a folder with Python code, feature files or documents."
         report.reject("Nothing to build on was found: no test, fixture, step, helper or prohibition.", hint=hint)
@@ -116,33 +120,18 @@ def report_survey(inventory: Inventory, survey: Survey, report: SkillReport) -> 
             files, PATTERNS[survey.pattern], report, end=f", of {plural(len(inventory.tests), 'test')} in all"
         )
     else:
-        entries, which = _filter_entries(getattr(inventory, show), show, survey)
+        entries: Sequence[_Entry] = getattr(inventory, show)
+        which = ""
+        if show == "fixtures" and survey.scope:
+            entries, which = [one for one in entries if one.row["scope"] == survey.scope], f" of scope {survey.scope}"
+        if show == "fixtures" and survey.autouse:
+            entries, which = [one for one in entries if one.row["autouse"]], f"{which} with autouse"
+        if show in ("fixtures", "steps") and survey.unused:
+            # A fixture with autouse is used without being requested.
+            entries = [one for one in entries if not one.uses and not one.row.get("autouse")]
+            which = f"{which} that nobody uses"
         most = f"; most used is {{}} ({entries[0].uses:,})" if entries and entries[0].uses else ""
         _report_entries(entries, _NOUNS[show], report, which=which, end=most)
-
-
-def _effective_show(survey: Survey) -> str:
-    """What is to be shown; where that is not said, what the filters are about."""
-    if survey.undefined and survey.show in ("overview", "steps"):
-        return "undefined"
-    if survey.show == "overview" and survey.pattern != "any":
-        return "tests"
-    is_filtered = survey.unused or survey.autouse or survey.scope
-    return "fixtures" if survey.show == "overview" and is_filtered else survey.show
-
-
-def _filter_entries(entries: Sequence[_Entry], show: str, survey: Survey) -> tuple[Sequence[_Entry], str]:
-    """The entries that are asked for, and which those are, in words."""
-    which = ""
-    if show == "fixtures" and survey.scope:
-        entries, which = [one for one in entries if one.row["scope"] == survey.scope], f" of scope {survey.scope}"
-    if show == "fixtures" and survey.autouse:
-        entries, which = [one for one in entries if one.row["autouse"]], f"{which} with autouse"
-    if show in ("fixtures", "steps") and survey.unused:
-        # Nobody has to ask for fixtures with autouse.
-        entries = [one for one in entries if not one.uses and not one.row.get("autouse")]
-        which = f"{which} that nobody uses"
-    return entries, which
 
 
 def _report_entries(
@@ -220,21 +209,21 @@ def look_up(inventory: Inventory, search: FixtureSearch, words: Mapping[str, str
         if chosen:
             _report_matches(inventory, chosen, ranking, report)
         else:
-            _reject_all(inventory, words, report)
+            names = [one_line(one.name) for one in inventory.fixtures]
+            message = f"None of the {len(names):,} fixtures has any of the words asked for."
+            hint = f"Available: {', '.join(names[:_MAX_SHOWN])}." if names else "Name a folder that has pytest tests."
+            report.reject(message if names else "There are no fixtures here.", hint=hint, suggestions=names)
+            report.figures |= reuse_of_words(0.0, words.values(), "fixture")
     elif not same:
         report.reject("Which fixture is meant is not said.", hint="Name it.", code="invalid_input")
     elif search.relation == "users":
-        _report_users(same, report)
+        for one in same:
+            report.add("users", f"{{}} {users_of(one.fact)}.", code(one.name), source=one.place)
+            report.add_subjects(one.fact.files)
+        users = [(user, f"{path}:{line}") for one in same for (path, user), line in one.fact.requested_by.items()]
+        report.add_table(f"Users of {same[0].name}", ("user", "place"), users)
     else:
         _report_relatives(inventory, same, search.relation, report)
-
-
-def _reject_all(inventory: Inventory, words: Mapping[str, str], report: SkillReport) -> None:
-    names = [one_line(one.name) for one in inventory.fixtures]
-    message = f"None of the {len(names):,} fixtures has any of the words asked for."
-    hint = f"Available: {', '.join(names[:_MAX_SHOWN])}." if names else "Name a folder that has pytest tests."
-    report.reject(message if names else "There are no fixtures here.", hint=hint, suggestions=names)
-    report.figures |= reuse_of_words(0.0, words.values(), "fixture")
 
 
 def _report_matches(
@@ -245,8 +234,12 @@ def _report_matches(
         score = ranking.scores.get(one, 0.0)
         matches.append({**one.row, "score": score, "reason": ranking.reason(one)})
         one.add_to(report, confidence=score)
-    chain = _chain(_complementary(ranking, chosen), inventory)
-    # A dependency's words count: whoever takes the fixture gets it too.
+    # The best match, and such others as add words that those before have not.
+    together = [*chosen[:1]]
+    for one in chosen[1:]:
+        together += [one] if ranking.coverage([*together, one])[0] > ranking.coverage(together)[0] else []
+    chain = _chain(together[:_COMBINED], inventory)
+    # A dependency's words count: a test that requests the fixture gets it too.
     reuse = reuse_of_words(*ranking.coverage(chain), "fixture")
     report.figures = {"matches": matches, "composition": [one.row for one in chain], **reuse}
     if "new_patterns" not in reuse:
@@ -258,15 +251,6 @@ def _report_matches(
         names = _name_list([one.name for one in chain])
         report.add("composition", "It is made of, in this order: {}.", names, source=chain[-1].place)
     add_table(chosen, "Fixtures that fit", report)
-
-
-def _report_users(same: Sequence[_FixtureEntry], report: SkillReport) -> None:
-    """Who uses a fixture; of each one of this name."""
-    for one in same:
-        report.add("users", f"{{}} {users_of(one.fact)}.", code(one.name), source=one.place)
-        report.add_subjects(one.fact.files)
-    users = [(user, f"{path}:{line}") for one in same for (path, user), line in one.fact.requested_by.items()]
-    report.add_table(f"Users of {same[0].name}", ("user", "place"), users)
 
 
 def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relation: str, report: SkillReport) -> None:
@@ -292,14 +276,6 @@ def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relat
 
 def _name_list(names: Sequence[str]) -> Prose:
     return first_of([*map(code, names)], _MAX_SHOWN)
-
-
-def _complementary(ranking: Ranking, matches: Sequence[_FixtureEntry]) -> list[_FixtureEntry]:
-    """The best match, and such others as add words that those before have not."""
-    chosen = [*matches[:1]]
-    for one in matches[1:]:
-        chosen += [one] if ranking.coverage([*chosen, one])[0] > ranking.coverage(chosen)[0] else []
-    return chosen[:_COMBINED]
 
 
 def _chain(starts: Iterable[_FixtureEntry], inventory: Inventory) -> list[_FixtureEntry]:
@@ -333,7 +309,15 @@ def report_similar_tests(
     tests = [
         one for one in inventory.tests if one.path not in sources and search.pattern in ("any", *one.fact.patterns)
     ]
-    words = _words_of(inventory, sources) or {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
+    # Source files are known by the names they define, test files by those of their tests.
+    names: list[str] = []
+    for path in sources:
+        file = inventory.files[path]
+        names.append(path.rpartition("/")[2].removesuffix(".py").removeprefix("test_").removesuffix("_test").strip("_"))
+        cases = [case.name.rpartition("::")[2].removeprefix("test_") for case in file.tests]
+        names += cases or [one.symbol for one in file.symbols]
+    source_words = {term: name for name in names for term in terms(name)}
+    words = source_words or {**dict.fromkeys(terms(search.symbol), search.symbol), **words}
     ranking = Ranking(tests, words)
     if not words and search.pattern != "any":
         ranking.scores = dict.fromkeys(tests, 1.0)
@@ -359,18 +343,6 @@ def report_similar_tests(
     report.subjects = list(map(one_line, first))
     if target:
         report.note("Compared with {}.", code(min(sources, key=len) if len(sources) == 1 else target))
-
-
-def _words_of(inventory: Inventory, sources: Iterable[str]) -> dict[str, str]:
-    """The words of source files by the names they define, of test files by those of their tests."""
-    words: dict[str, str] = {}
-    for path in sources:
-        file = inventory.files[path]
-        stem = path.rpartition("/")[2].removesuffix(".py").removeprefix("test_").removesuffix("_test").strip("_")
-        tests = [case.name.rpartition("::")[2].removeprefix("test_") for case in file.tests]
-        names = [stem, *(tests or [one.symbol for one in file.symbols])]
-        words |= {term: name for name in names for term in terms(name)}
-    return words
 
 
 def _report_file(

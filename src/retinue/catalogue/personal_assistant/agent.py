@@ -12,9 +12,10 @@ from typing import Any, Final, cast
 import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import phrases
 from retinue.catalogue.personal_assistant.call import AssistantCall
+from retinue.catalogue.personal_assistant.domains import use_store
 from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
-from retinue.catalogue.personal_assistant.sqlite_store import use_store
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
@@ -39,6 +40,18 @@ _ANSWER: Final = AssistantAnswer(
 def shipped_domains() -> tuple[Extension, ...]:
     """The domains that come with the assistant."""
     return _discover(_SHIPPED).extensions
+
+
+_EXAMPLES: Final = phrases("""
+    remind me to water the plants on Sunday; remind me at 6 pm to pick up the children; do not let me forget to lock
+    the bike; what is on my to-do list; show my to-do list; my todo list; what are my open tasks; are any of my tasks
+    due tomorrow; put stamps on my list; my task about the rent is done; postpone my haircut to next week; take a
+    note: the spare key is at Ada's; write down that the car is parked on level 3; note to self: bring the charger;
+    save an idea: a lamp that wakes me up; find my note about the wifi password; search my notes for the pancake
+    recipe; log 30 minutes of running; I cycled 20 km today; what did I train this week; how far did I cycle last
+    month; when was I last at the gym; what do I still have to do this week; cancel my reminder about the rent;
+    remember that my bike lock has the number 77
+""")
 
 
 @retinue.agent(
@@ -84,33 +97,7 @@ class PersonalAssistant:
         instruction_field="prompt",
         effects=("read", "write"),
         thinks="can",
-        examples=(
-            "remind me to water the plants on Sunday",
-            "remind me at 6 pm to pick up the children",
-            "do not let me forget to lock the bike",
-            "what is on my to-do list",
-            "show my to-do list",
-            "my todo list",
-            "what are my open tasks",
-            "are any of my tasks due tomorrow",
-            "put stamps on my list",
-            "my task about the rent is done",
-            "postpone my haircut to next week",
-            "take a note: the spare key is at Ada's",
-            "write down that the car is parked on level 3",
-            "note to self: bring the charger",
-            "save an idea: a lamp that wakes me up",
-            "find my note about the wifi password",
-            "search my notes for the pancake recipe",
-            "log 30 minutes of running",
-            "I cycled 20 km today",
-            "what did I train this week",
-            "how far did I cycle last month",
-            "when was I last at the gym",
-            "what do I still have to do this week",
-            "cancel my reminder about the rent",
-            "remember that my bike lock has the number 77",
-        ),
+        examples=_EXAMPLES,
         samples=(Sample(title="A reminder", parameters={"prompt": _EXAMPLE}, answer=_ANSWER.to_data()),),
     )
     async def assist(self, request: AssistRequest, task: Task, run: RunContext) -> Reply:
@@ -124,7 +111,10 @@ class PersonalAssistant:
             raise InvalidInput("There is no prompt.", hint="Say what you want.", path="/parameters/prompt")
         keys = {"only_domains", "execution_mode", "domain_timeout_secs"}
         overrides = request.model_dump(mode="json", include=keys, exclude_defaults=True)
-        settings = read_config({**_config(task), **overrides}, self._environment)
+        own: Any = task.extras.get("run_agent")
+        config: Any = cast("JsonMapping", own).get("config") if isinstance(own, dict) else None
+        config = cast("JsonMapping", config) if isinstance(config, dict) else {}
+        settings = read_config({**config, **overrides}, self._environment)
         extensions = await asyncio.to_thread(self._extensions, settings, run)
         definition = PersonalAssistant.definition
         with ExitStack() as stack:
@@ -163,10 +153,3 @@ def _discover(root: Path) -> Extensions:
 @lru_cache(maxsize=16)
 def _discover_cached(root: Path, _: tuple[tuple[str, int], ...]) -> Extensions:
     return discover(root, trusted=True)
-
-
-def _config(task: Task) -> JsonMapping:
-    """The `config` of a `run_agent` call."""
-    own: Any = task.extras.get("run_agent")
-    config: Any = cast("JsonMapping", own).get("config") if isinstance(own, dict) else None
-    return cast("JsonMapping", config) if isinstance(config, dict) else {}

@@ -36,7 +36,7 @@ class ToolRequest:
     Attributes:
         extension: None when no domain here is for it.
         tool: None when that is for a model to say.
-        missing: Names of required parameters that nobody said.
+        missing: Names of required parameters that the clause does not give.
     """
 
     clause: str
@@ -97,9 +97,20 @@ def _is_question_sentence(sentence: str) -> bool:
 def _routing(extensions: tuple[Extension, ...]) -> tuple[Router, dict[str, tuple[Extension, ExtensionTool, Skill]]]:
     """A router over the tools, and the tools by the names that it knows them by."""
     tools = [(extension, tool) for extension in extensions for tool in extension.tools]
-    tools_by_name = {
-        f"t{place}": (extension, tool, _skill(f"t{place}", tool)) for place, (extension, tool) in enumerate(tools)
-    }
+    tools_by_name: dict[str, tuple[Extension, ExtensionTool, Skill]] = {}
+    for place, (extension, tool) in enumerate(tools):
+        words = tool.words
+        examples = (words.example_prompt, *words.notes.partition("Args:")[0].replace(".", ",").split(","))
+        tools_by_name[f"t{place}"] = (
+            extension,
+            tool,
+            Skill(
+                name=f"t{place}",
+                description=f"{names.fold(tool.name).replace('_', ' ')}: {words.summary} {words.notes}",
+                input_schema=tool.input_schema,
+                examples=tuple(dict.fromkeys(filter(None, map(str.strip, examples)))),
+            ),
+        )
     definitions = [
         Definition(
             name=f"d{place}",
@@ -112,17 +123,6 @@ def _routing(extensions: tuple[Extension, ...]) -> tuple[Router, dict[str, tuple
     return Router(definitions, threshold=0.0), tools_by_name
 
 
-def _skill(name: str, tool: ExtensionTool) -> Skill:
-    words = tool.words
-    examples = (words.example_prompt, *words.notes.partition("Args:")[0].replace(".", ",").split(","))
-    return Skill(
-        name=name,
-        description=f"{names.fold(tool.name).replace('_', ' ')}: {words.summary} {words.notes}",
-        input_schema=tool.input_schema,
-        examples=tuple(dict.fromkeys(filter(None, map(str.strip, examples)))),
-    )
-
-
 def _request(clause: str, extensions: Sequence[Extension], today: date) -> ToolRequest:
     """The first tool, best first, that the clause is for; one that can be called comes before one that must ask."""
     router, tools_by_name = _routing(tuple(extensions))
@@ -132,10 +132,21 @@ def _request(clause: str, extensions: Sequence[Extension], today: date) -> ToolR
         if must_read and not only_reads(tool):
             continue
         request, rest = _bind_arguments(clause, extension, tool, skill, today)
-        if _is_for(skill, extension, clause, rest):
-            if not request.missing:
-                return request
-            first = first or request
+        # Whether the clause is clearly for the tool: see above.
+        if any(map(_is_text, skill.input_schema.get("properties", {}).values())):
+            tokens = word_tokens(clause)
+            while tokens and tokens[0] in _POLITE:
+                del tokens[0]
+            is_for = any(
+                phrase == tokens[: len(phrase)] or (len(set(phrase) - _SMALL) > 1 and set(phrase).issubset(tokens))
+                for phrase in map(word_tokens, skill.examples)
+            )
+        else:
+            own = _SMALL.union(word_tokens(f"{extension.name} {skill.description} {' '.join(skill.examples)}"))
+            is_for = all(token.isdigit() or token in own for token in word_tokens(rest))
+        if is_for and not request.missing:
+            return request
+        first = first or (request if is_for else None)
     return first or ToolRequest(clause)
 
 
@@ -155,43 +166,26 @@ def _bind_arguments(
         remaining = remaining.replace(one.words or "", " ", 1)
         if isinstance(one.value, str):
             rest = rest.replace(one.words or "", " ", 1)
-    if text and (content := _content(remaining, skill, is_query=only_reads(tool))):
-        values[text] = content
+    if text:
+        # The text goes without the words before it that only lead to it, and a phrase behind it: "to my list".
+        own, words = _SMALL.union(word_tokens(skill.description)), remaining.split()
+        while words and own.issuperset(word_tokens(words[0])):
+            del words[0]
+        while words and only_reads(tool) and _SMALL.issuperset(word_tokens(words[-1])):
+            del words[-1]
+        for phrase in map(str.split, skill.examples):
+            at = next((place for place, word in enumerate(phrase) if word in _LINKS), len(phrase))
+            tail = [word.casefold() for word in words[at - len(phrase) :]]
+            if at < len(phrase) - 1 and tail == phrase[at:]:
+                del words[at - len(phrase) :]
+        if content := " ".join(words).strip(" .,;:?!\"'\u201c\u201d"):
+            values[text] = content
     missing = tuple(name for name in required if not values.get(name))
     return ToolRequest(clause, extension, tool, values, missing), rest
 
 
 def _is_text(schema: JsonMapping) -> bool:
     return schema.get("type") == "string" and not {"enum", "format"} & set(schema)
-
-
-def _content(text: str, skill: Skill, *, is_query: bool) -> str:
-    """A text without the words before it that only lead to it, and without a phrase behind it: "to my list"."""
-    own, words = _SMALL.union(word_tokens(skill.description)), text.split()
-    while words and own.issuperset(word_tokens(words[0])):
-        del words[0]
-    while is_query and words and _SMALL.issuperset(word_tokens(words[-1])):
-        del words[-1]
-    for phrase in map(str.split, skill.examples):
-        at = next((place for place, word in enumerate(phrase) if word in _LINKS), len(phrase))
-        tail = [word.casefold() for word in words[at - len(phrase) :]]
-        if at < len(phrase) - 1 and tail == phrase[at:]:
-            del words[at - len(phrase) :]
-    return " ".join(words).strip(" .,;:?!\"'\u201c\u201d")
-
-
-def _is_for(skill: Skill, extension: Extension, clause: str, rest: str) -> bool:
-    """Whether a clause is clearly for a tool: see above."""
-    if not any(map(_is_text, skill.input_schema.get("properties", {}).values())):
-        own = _SMALL.union(word_tokens(f"{extension.name} {skill.description} {' '.join(skill.examples)}"))
-        return all(token.isdigit() or token in own for token in word_tokens(rest))
-    tokens = word_tokens(clause)
-    while tokens and tokens[0] in _POLITE:
-        del tokens[0]
-    return any(
-        phrase == tokens[: len(phrase)] or (len(set(phrase) - _SMALL) > 1 and set(phrase).issubset(tokens))
-        for phrase in map(word_tokens, skill.examples)
-    )
 
 
 def _day_ahead(clause: str, today: date) -> tuple[date | None, str]:

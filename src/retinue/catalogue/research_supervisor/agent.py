@@ -2,23 +2,23 @@
 
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 import retinue
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import first_of, one_line
-from retinue.catalogue.research_supervisor.results import SupervisedResearch
+from retinue.catalogue._prose import first_of, one_line, phrases
 from retinue.contract.definition import Sample
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Warned
+from retinue.contract.table import Chart, Table
 from retinue.errors import InvalidInput
 from retinue.orchestration.supervise import supervise
 
 _WORKER: Final = "researcher_analyst"
 _SKILL: Final = "research"
 _MOST: Final = 12
-"""Subjects that are looked up; what is said about more of them nobody reads."""
+"""Most subjects that are looked up: a longer answer would not be read."""
 
 _QUORUM: Final = 0.5
 _MAX_SHOWN: Final = 80
@@ -61,6 +61,65 @@ _ANSWER: Final[JsonMapping] = {
 }
 
 
+class SubjectStatement(BaseModel):
+    """One sentence that a worker found, with its source."""
+
+    topic: str = ""
+    content: str
+    source: str = ""
+    node: str = ""
+    agent: str = ""
+    confidence: float | None = None
+
+
+class SubjectPart(Model):
+    """What one worker brought."""
+
+    node: str
+    title: str
+    agent: str
+    skill: str = ""
+    outcome: Literal["success", "partial"]
+    text: str
+    sources: tuple[str, ...]
+
+
+class SubjectFailure(BaseModel):
+    """Why one worker brought nothing."""
+
+    node: str
+    title: str = ""
+    code: str = ""
+    message: str
+    hint: str = ""
+
+
+class SupervisedResearch(Model):
+    """What was found about each subject, side by side."""
+
+    answer: str = Field(description="How many of the subjects were found.")
+    findings: tuple[SubjectStatement, ...] = ()
+    notes: tuple[str, ...] = Field(default=(), description="Why nothing is said about a subject.")
+    subjects: Annotated[tuple[str, ...], Field(max_length=50)]
+    parts: tuple[SubjectPart, ...] = Field(default=(), description="What was found about each subject.")
+    failures: tuple[SubjectFailure, ...] = ()
+    not_answered: tuple[JsonMapping, ...] = ()
+    metadata: tuple[JsonMapping, ...] = ()
+    tables: tuple[Table, ...] = Field(description="One row a subject, found or not.")
+    charts: tuple[Chart, ...] = ()
+    summary: JsonMapping | None = Field(
+        default=None, description="What a model wrote of the parts, each sentence held against what it cites."
+    )
+
+
+_EXAMPLES: Final = phrases("""
+    compare them with what the docs say; what do the docs say for each of them; what does the code say about each of
+    these; check each of them against the docs; find out for each of these what it is for; are they all documented;
+    which of these are described in the docs; tell me what the project says about each one; check whether each is
+    documented; say for each what the docs promise
+""")
+
+
 @retinue.agent(
     name="research_supervisor",
     version="1.1",
@@ -83,18 +142,7 @@ class ResearchSupervisor:
         effects=("read",),
         timeout_s=1800,
         thinks="by_others",
-        examples=(
-            "compare them with what the docs say",
-            "what do the docs say for each of them",
-            "what does the code say about each of these",
-            "check each of them against the docs",
-            "find out for each of these what it is for",
-            "are they all documented",
-            "which of these are described in the docs",
-            "tell me what the project says about each one",
-            "check whether each is documented",
-            "say for each what the docs promise",
-        ),
+        examples=_EXAMPLES,
         samples=(
             Sample(
                 title="Three endpoints against the documents",

@@ -5,7 +5,7 @@ something stands, or that nothing does.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, assert_never
@@ -44,11 +44,31 @@ def reply_of(search: Search, summary: CitedSummary | None) -> Reply:
         hint = "Ask with words that the sources themselves use, name a file or identifier, or search other sources."
         report.reject(" ".join(answer.split()), hint=hint)
     best = [one.coverage for one in evidence[:_SUMMED] if one.is_measured]
+    findings: list[JsonMapping] = []
+    citations: list[JsonMapping] = []
+    for one in evidence:
+        confidence = {"confidence": round(one.coverage, 2)} if one.is_measured else {}
+        last_line = max(one.hit.end, one.unit.end)
+        place = {"path": one.path, "line_start": one.hit.start, "line_end": last_line, "kind": one.kind}
+        finding = {"topic": one_line(one.topic), "content": one.plain_text(), "source": one.place}
+        findings.append({**finding, **confidence, **place})
+        # Of a file the commit at which it is as it was read; of others what is known of them.
+        text, revision = search.texts.get(one.path), search.revisions.get(one.path)
+        facts = text.facts if text else {"revision": revision} if revision else {}
+        citation = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start}
+        citations.append({**citation, "accessed": day, **facts})
+    files, passages = Counter(search.files.values()), search.passages
+    searched: JsonMapping = {
+        source: {"files": files[source], "passages": passages[source]} for source in search.request.local
+    }
+    if web is not None and web.error is None:
+        stats = {"service": web.service, "results": web.results, "pages": len(web.pages)}
+        searched["web"] = {**stats, "passages": passages["web"]}
     data: JsonMapping = {
         "answer": answer,
-        "findings": [_finding(one) for one in evidence],
-        "citations": [_citation(one, day, search) for one in evidence],
-        "searched": _searched(search),
+        "findings": findings,
+        "citations": citations,
+        "searched": searched,
         "not_searched": list(_not_searched(search)),
         "confidence_basis": _BASIS if best else _NO_BASIS,
         "notes": [one.to_text() for one in report.notes],
@@ -86,13 +106,32 @@ def _report_answer(report: SkillReport, search: Search, summary: CitedSummary | 
         word_list = first_of(words, len(words)) if words else "no words"
         report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", word_list, near)
     elif summary is None or not summary.claims:
-        report.statements += _best(search.evidence)
+        # The first passage with those that are about as good, in the order of their files.
+        first = search.evidence[0]
+        best = [
+            one
+            for one in search.evidence[:_SUMMED]
+            if one.score >= first.score * _RIVAL
+            and (one.topic == first.topic or one.coverage >= first.coverage * _RIVAL)
+        ]
+        sections = [(one.path, one.topic) for one in best]
+        best.sort(key=lambda one: (sections.index((one.path, one.topic)), one.unit.start))
+        report.statements += map(_statement, best)
     else:
         for claim in summary.claims:
             places = ", ".join(dict.fromkeys(piece.source for piece in claim.pieces))
             report.add("", "{}", quote(claim.text, limit=600), source=places)
-    if summary is not None:
-        _note_model(report, summary)
+    if summary is None:
+        return
+    model = code(summary.model) if summary.model else "a model"
+    if not summary.claims:
+        report.note("The answer is quoted, not written by {}: {}", model, quote(summary.refusal))
+        return
+    count = len(summary.dropped_claims)
+    dropped = f" {count} that did not hold {'was' if count == 1 else 'were'} left out." if count else ""
+    report.note(
+        f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{dropped}", model
+    )
 
 
 def _report_absent(report: SkillReport, search: Search) -> None:
@@ -110,19 +149,6 @@ def _report_absent(report: SkillReport, search: Search) -> None:
         report.warn("missing_data", message, impact="Nothing can be said about it.", recovery=recovery)
 
 
-def _best(evidence: Sequence[Quotation]) -> list[Statement]:
-    """The first passage with those that are about as good, in the order of their files."""
-    first = evidence[0]
-    best = [
-        one
-        for one in evidence[:_SUMMED]
-        if one.score >= first.score * _RIVAL and (one.topic == first.topic or one.coverage >= first.coverage * _RIVAL)
-    ]
-    sections = [(one.path, one.topic) for one in best]
-    best.sort(key=lambda one: (sections.index((one.path, one.topic)), one.unit.start))
-    return [_statement(one) for one in best]
-
-
 def _statement(one: Quotation) -> Statement:
     return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
 
@@ -134,23 +160,6 @@ def _where(search: Search) -> str:
     parts = [f"{plural(counts.total(), 'file')} ({by_source})"] if counts else []
     parts += [f"{plural(pages, 'page')} of the web"] if pages else []
     return " and ".join(parts) or "nothing"
-
-
-def _note_model(report: SkillReport, summary: CitedSummary) -> None:
-    """Whose words the answer is in."""
-    model = code(summary.model) if summary.model else "a model"
-    if not summary.claims:
-        report.note("The answer is quoted, not written by {}: {}", model, quote(summary.refusal))
-        return
-    dropped_count = len(summary.dropped_claims)
-    dropped_note = (
-        f" {dropped_count} that did not hold {'was' if dropped_count == 1 else 'were'} left out."
-        if dropped_count
-        else ""
-    )
-    report.note(
-        f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{dropped_note}", model
-    )
 
 
 def _warn(report: SkillReport, search: Search) -> None:
@@ -171,39 +180,6 @@ def _warn(report: SkillReport, search: Search) -> None:
         message = f"Time was up when {read_count:,} of {total:,} files had been looked at."
         recovery = "Allow more time, or ask again: what was read is remembered."
         report.warn("degraded_analysis", message, impact="Better passages may be missing.", recovery=recovery)
-
-
-def _finding(one: Quotation) -> JsonMapping:
-    return {
-        "topic": one_line(one.topic),
-        "content": one.plain_text(),
-        "source": one.place,
-        **({"confidence": round(one.coverage, 2)} if one.is_measured else {}),
-        "path": one.path,
-        "line_start": one.hit.start,
-        "line_end": max(one.hit.end, one.unit.end),
-        "kind": one.kind,
-    }
-
-
-def _citation(one: Quotation, day: str, search: Search) -> JsonMapping:
-    """Where a finding stands and when it was read there; of a file the commit, of others what is known of them."""
-    text, revision = search.texts.get(one.path), search.revisions.get(one.path)
-    facts = text.facts if text else {"revision": revision} if revision else {}
-    citation = {"source": one.place, "origin": one.source, "path": one.path, "line": one.unit.start, "accessed": day}
-    return {**citation, **facts}
-
-
-def _searched(search: Search) -> JsonMapping:
-    """How much was searched, by source."""
-    files, passages, web = Counter(search.files.values()), search.passages, search.web
-    counts: JsonMapping = {
-        source: {"files": files[source], "passages": passages[source]} for source in search.request.local
-    }
-    if web is not None and web.error is None:
-        stats = {"service": web.service, "results": web.results, "pages": len(web.pages)}
-        counts["web"] = {**stats, "passages": passages["web"]}
-    return counts
 
 
 def _not_searched(search: Search) -> Iterable[JsonMapping]:
@@ -233,15 +209,14 @@ def _content(report: SkillReport, search: Search) -> str:
             items = dict.fromkeys([*lines, *(_statement(one).to_markdown() for one in search.evidence)])
             return "\n".join(f"- {line}".replace("\n", "\n  ") for line in items)
         case "detailed_report":
-            findings = [part for one in search.evidence for part in _detail(one)]
+            findings: list[str] = []
+            for one in search.evidence:
+                sure = f", {label_of(one.coverage)} confidence ({one.coverage:.2f})" if one.is_measured else ""
+                span = f"{one.path}:{one.hit.start}-{max(one.hit.end, one.unit.end)}"
+                place = code(one.place if one.source == "web" else span).to_markdown()
+                quotation = replace(_statement(one), source="").to_markdown()
+                findings += [f"### {code(one.topic).to_markdown()}", quotation, f"{place}, {one.kind}{sure}"]
             head = ["## Findings"] if findings else []
             return "\n\n".join(["## Answer", *lines, *head, *findings, "## Searched", f"{_where(search)}."])
         case _:
             assert_never(form)
-
-
-def _detail(one: Quotation) -> tuple[str, str, str]:
-    sure = f", {label_of(one.coverage)} confidence ({one.coverage:.2f})" if one.is_measured else ""
-    where = one.place if one.source == "web" else f"{one.path}:{one.hit.start}-{max(one.hit.end, one.unit.end)}"
-    quotation = replace(_statement(one), source="").to_markdown()
-    return f"### {code(one.topic).to_markdown()}", quotation, f"{code(where).to_markdown()}, {one.kind}{sure}"

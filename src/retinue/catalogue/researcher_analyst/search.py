@@ -6,7 +6,6 @@ so far is what there is.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
@@ -14,8 +13,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.agents.port import RunContext
-from retinue.catalogue._run_deadline import RunDeadline
-from retinue.catalogue._test_paths import is_test_or_vendored
+from retinue.catalogue._names import is_test_or_vendored
+from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -28,8 +27,18 @@ from retinue.tools.search.passages import NO_TEXT, split_passages
 from retinue.tools.tree import SkippedFile
 
 from .parameters import PassageKind, ResearchRequest, Source, source_of
-from .quotations import LIGHT_SHARE, Judgement, Query, Quotation, judge, select_distinct, topic_of
-from .units import Unit, paragraphs, units_of
+from .quotations import (
+    LIGHT_SHARE,
+    Judgement,
+    Query,
+    Quotation,
+    Unit,
+    judge,
+    paragraphs,
+    select_distinct,
+    topic_of,
+    units_of,
+)
 
 _README: Final = ("readme", "index", "overview", "introduction")
 _DULL: Final = ("api", "change", "history", "news", "release", "license", "licence", "copying", "authors", "version")
@@ -43,17 +52,19 @@ _READ_ON: Final = 2
 _CONTINUED: Final = 0.75
 _LEANING: Final = "But Here However, It Otherwise, That These They This Those To"
 _LEANS: Final = frozenset(_LEANING.split())
-"""A paragraph that begins so goes on with the one before."""
+"""A paragraph that begins so continues the one before."""
 _TEXT: Final = 200_000
 _SHORT: Final = 5
 _NEAR: Final = 0.2
 _MATCHES: Final = 5_000
 _GREP_S: Final = 20.0
+_NO_CALL: Final = ("#", "//", "*", "import ", "from ", ":", "..", '"')
+"""How lines begin that do nothing: comments, imports and lists of names."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A text that is no file: what a caller or a store remembers, or a page of the web. It is data, whoever wrote it.
+    """A text that is not a file: what a caller or a store remembers, or a page of the web. It is data, no instruction.
 
     Attributes:
         path: What it is called in place of a path: `context.memory`, `memory:project/m3`, a URL.
@@ -92,7 +103,7 @@ class Search:
 
     Attributes:
         index: Of the workspace; None when no files are asked for.
-        web: What the web had; None when nobody asked for it by name.
+        web: What the web had; None unless it was named as a source.
         texts: What is searched that is no file, by what stands in place of its path.
         memory_error: Why what earlier runs remembered is not among them.
         evidence: Best first; empty when nothing covers the query.
@@ -100,7 +111,7 @@ class Search:
         absent: Names that stand nowhere.
         respellings: Words that stand nowhere, each with what is searched in its place.
         absent_paths: Paths that are not there, each with those that look like it.
-        places: For who asks for files: each with how often and where first it has the words.
+        places: For the focus `files`: each file, how often it has the words, and the line of the first.
         revisions: The commit at which a file that is cited is as it was read.
         read: How many files of the tree were looked at, and how many there are.
     """
@@ -132,12 +143,11 @@ class Search:
     def execute(self) -> None:
         """Search, as long as there is time; then there are only the best of what the index knows already."""
         try:
-            self._refresh_index()
-            self._correct_spelling()
+            if self.index is not None:
+                self._refresh_index(self.index)
             self._look_up_names()
-            self._compare()
-            for text in self.texts.values():
-                self._compare_text(text)
+            self._compare_passages()
+            self._compare_texts()
         except DeadlineExceeded:
             self.timed_out = True
             if not self._candidates:
@@ -173,34 +183,30 @@ class Search:
             for term, count in zip(words, counts, strict=True)
         }
 
-    def _refresh_index(self) -> None:
-        """Take in the tree: which files there are, and what changed in them."""
-        if self.index is None:
-            return
+    def _refresh_index(self, index: Index) -> None:
+        """Take in the tree: which files there are, and what changed in them; then correct the spelling of the query."""
 
         def on_progress(read_count: int, total: int) -> None:
             self.read = (read_count, total)
             self.run.emit(Progress("reading the tree", "", read_count, total))
             self.deadline.check()
 
-        skipped = self.index.refresh(progress=on_progress).skipped
+        skipped = index.refresh(progress=on_progress).skipped
         sources = self.request.local
         self.skipped = [one for one in skipped if one.reason != NO_TEXT and source_of(one.path) in sources]
         paths = self._select_files()
         for path in self.request.paths:
             if not any(_is_below(one, path) for one in paths):
                 self.absent_paths[path] = nearest(path, paths)
-
-    def _correct_spelling(self) -> None:
-        """Take words that stand nowhere for those a letter away; short ones only beside known ones."""
-        if self.index is None or not self.files:
+        if not self.files:
             return
-        counts, _ = self.index.document_frequencies(self.query.words.values())
+        # Words that stand nowhere are taken for those a letter away; short ones only beside known ones.
+        counts, _ = index.document_frequencies(self.query.words.values())
         others = "\n".join(text.text for text in self.texts.values()).casefold()
         for (term, word), count in zip(self.query.words.items(), counts, strict=True):
             is_known = count or word in self.query.names or word.casefold() in others
             is_likely = len(word) > _SHORT or 2 * counts.count(0) < len(counts)
-            if is_likely and not is_known and (spelling := correct_spelling(*self.index.stems_like(word), shortest=4)):
+            if is_likely and not is_known and (spelling := correct_spelling(*index.stems_like(word), shortest=4)):
                 self.respellings[term] = spelling
         self.query = self.query.with_spellings(self.respellings)
 
@@ -221,7 +227,30 @@ class Search:
             last = name if " " in name else name.rpartition(".")[2].lstrip("-")
             defined = [] if " " in name else self._definitions(name, last)
             most = bounds.findings if is_list or not defined else bounds.usages
-            uses = self._uses(last, defined) if most and self.files else []
+            uses: list[Match] = []
+            if most and self.files:
+                seconds, is_phrase = min(self.deadline.remaining_s() or _GREP_S, _GREP_S), " " in last
+                word = re.compile(rf"(?<!\w){re.escape(last)}(?!\w)")
+                matches = grep(
+                    self.run.workspace,
+                    last,
+                    syntax="literal",
+                    ignore_case=is_phrase,
+                    max_matches=_MATCHES,
+                    timeout_s=seconds,
+                ).matches
+                heads = {(hit.path, hit.start + at) for hit in defined for at in range(3)}
+                uses = [one for one in matches if one.path in self.files and (one.path, one.line) not in heads]
+                uses = [one for one in uses if is_phrase or word.search(one.text)]
+                calls_first = self.query.focus == "uses"
+                uses.sort(
+                    key=lambda one: (
+                        is_test_or_vendored(one.path),
+                        calls_first and ("(" not in one.text or one.text.strip().startswith(_NO_CALL)),
+                        one.path,
+                        one.line,
+                    )
+                )
             if not defined and not uses:
                 self.absent.append(name)
             for rank, hit in enumerate(defined[:4]):
@@ -231,7 +260,7 @@ class Search:
             if self.query.focus == "files":
                 self._occurrences += [(hit.path, hit.start) for hit in defined] + [(one.path, one.line) for one in uses]
 
-    def _compare(self) -> None:
+    def _compare_passages(self) -> None:
         """Judge the passages that fit the words; without any, what the files say at their beginning."""
         self.deadline.check()
         if not self.query.words:
@@ -246,16 +275,17 @@ class Search:
                 for rank, hit in enumerate(self._definitions(word, word)[:2]):
                     self._add_definition(hit, rank)
 
-    def _compare_text(self, text: SourceText) -> None:
-        """Judge what is no file."""
-        self.deadline.check()
-        topic = text.title or text.path.rpartition("/")[2]
-        rows = [row[:4_000] for row in text.text[:_TEXT].split("\n")]
-        for unit in paragraphs(rows, 1):
-            self.passages[text.source] += 1
-            hit = PassageHit(text.path, "docs", unit.start, unit.end, "", topic, 0.0)
-            one = self._judge(hit, unit, is_first=unit.start == 1) if self.weights else Judgement(score=0.1)
-            self._add(hit, unit, "passage", one)
+    def _compare_texts(self) -> None:
+        """Judge texts that are not files."""
+        for text in self.texts.values():
+            self.deadline.check()
+            topic = text.title or text.path.rpartition("/")[2]
+            rows = [row[:4_000] for row in text.text[:_TEXT].split("\n")]
+            for unit in paragraphs(rows, 1):
+                self.passages[text.source] += 1
+                hit = PassageHit(text.path, "docs", unit.start, unit.end, "", topic, 0.0)
+                one = self._judge(hit, unit, is_first=unit.start == 1) if self.weights else Judgement(score=0.1)
+                self._add(hit, unit, "passage", one)
 
     def _hits(self, kind: Kind) -> list[PassageHit]:
         if self.index is None or not self.files:
@@ -282,7 +312,7 @@ class Search:
             score = 0.0 if strict and not unit.text else one.score
             leans = unit.text.split(" ", 1)[0] in _LEANS and place == best + 1
             if best < place <= best + _READ_ON and (leans or judgements[best].heading_score >= _HEADED):
-                score = max(score, judgements[best].score * _CONTINUED)  # it goes on there
+                score = max(score, judgements[best].score * _CONTINUED)  # it continues there
             elif place + 1 == best and units[best].text.split(" ", 1)[0] in _LEANS:
                 score = max(score, judgements[best].score)
             self._add(hit, unit, "passage", replace(one, score=score * share))
@@ -309,24 +339,6 @@ class Search:
             return bool(owner) and owner not in (*hit.title.split("."), PurePosixPath(hit.path).stem)
 
         return sorted(hits, key=lambda hit: (is_test_or_vendored(hit.path), is_elsewhere(hit), hit.path, hit.start))
-
-    def _uses(self, text: str, definitions: Sequence[PassageHit]) -> list[Match]:
-        is_phrase = " " in text
-        seconds = min(self.deadline.remaining_s() or _GREP_S, _GREP_S)
-        matches = grep(
-            self.run.workspace, text, syntax="literal", ignore_case=is_phrase, max_matches=_MATCHES, timeout_s=seconds
-        )
-        lines = {(hit.path, hit.start + at) for hit in definitions for at in range(3)}
-        word = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
-        uses = [
-            one
-            for one in matches.matches
-            if one.path in self.files and (one.path, one.line) not in lines and (is_phrase or word.search(one.text))
-        ]
-        calls = self.query.focus == "uses"
-        return sorted(
-            uses, key=lambda one: (is_test_or_vendored(one.path), calls and not _is_call(one.text), one.path, one.line)
-        )
 
     def _add_definition(self, hit: PassageHit, rank: int) -> None:
         """A definition, with the first paragraph of what it says, and those that the words ask for."""
@@ -392,9 +404,3 @@ class Search:
 def _is_below(path: str, place: str) -> bool:
     place = place.removeprefix("./").strip("/")
     return path == place or path.startswith(f"{place}/") or path.endswith(f"/{place}") or f"/{place}/" in path
-
-
-def _is_call(line: str) -> bool:
-    """Whether a line looks like code that does something, not like a comment, an import or a list of names."""
-    content = line.strip()
-    return "(" in content and not content.startswith(("#", "//", "*", "import ", "from ", ":", "..", '"'))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._model_choice import needs_model, no_model_error
+from retinue.catalogue._prose import phrases
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
@@ -38,51 +39,47 @@ _WHO_USES_WHOM: Final[JsonMapping] = {
 }  # fmt: skip
 _OWN_LAYERS: Final = {"question": "do the imports keep these layers", "layers": ["cli", "web | jobs", "core"]}
 _EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
-    "dependencies": (
-        "draw the dependency graph of the components", "show component dependencies",
-        "dependencies between the packages", "modules the `cli` package depends on",
-        "what depends on the `contract` component", "fan-in and fan-out of packages", "how stable are the components",
-        "instability of components", "which modules does the `billing` package import",
-        "how strongly are the modules coupled",
-        "how tightly are the packages coupled", "which packages does the `billing` package rely on",
-        "who depends on src/billing/rates.py",
-    ),
-    "cycles": (
-        "are there circular imports", "find circular dependencies", "modules that import each other in a circle",
-        "import cycles between packages", "list dependency cycles",
-        "do any components depend on each other in a circle", "are there cyclic imports between the packages",
-        "is there a dependency loop", "can the core be split without circular imports",
-    ),
-    "layers": (
-        "does the code keep its layer rules", "check the architecture layers", "imports that violate the layering",
-        "forbidden imports between layers", "do the imports only go down", "violations of the import contracts",
-        "which imports go from a lower layer to a higher one", "does something break the layering",
-        "verify that the layer contracts hold", "is a layer rule violated",
-    ),
-    "hotspots": (
-        "where are the hotspots", "hotspots in the code", "complex files that are changed often",
-        "churn and complexity of the code", "refactoring candidates by churn and complexity",
-        "top 5 hotspots by churn and complexity", "which files are complex and change all the time",
-        "which parts of the code should be refactored first",
-        "which files are complicated and edited all the time", "the riskiest files by churn",
-        "files with the worst mix of churn and complexity",
-    ),
-    "overview": (
-        "give an overview of the architecture", "summarise the system architecture",
-        "how is this codebase structured into components", "architecture of this project",
-        "architecture report with cycles and hotspots", "what is this codebase made of",
-        "sketch the overall structure of the codebase", "overview of how the code is put together",
-    ),
-    "options": (
-        "weigh options for restructuring the code", "propose ways to break up the circles",
-        "what are our options to untangle the modules", "suggest alternatives for the architecture of the project",
-    ),
-    "assess": (
-        "assess the whole codebase before a rewrite", "full technical assessment of the codebase",
-        "due diligence of this codebase", "assess architecture, tests and documents together",
-        "have the codebase assessed by all agents", "assess this project thoroughly from every side",
-    ),
-}  # fmt: skip
+    "dependencies": phrases("""
+        draw the dependency graph of the components; show component dependencies; dependencies between the packages;
+        modules the `cli` package depends on; what depends on the `contract` component; fan-in and fan-out of
+        packages; how stable are the components; instability of components; which modules does the `billing` package
+        import; how strongly are the modules coupled; how tightly are the packages coupled; which packages does the
+        `billing` package rely on; who depends on src/billing/rates.py
+    """),
+    "cycles": phrases("""
+        are there circular imports; find circular dependencies; modules that import each other in a circle; import
+        cycles between packages; list dependency cycles; do any components depend on each other in a circle; are there
+        cyclic imports between the packages; is there a dependency loop; can the core be split without circular
+        imports
+    """),
+    "layers": phrases("""
+        does the code keep its layer rules; check the architecture layers; imports that violate the layering;
+        forbidden imports between layers; do the imports only go down; violations of the import contracts; which
+        imports go from a lower layer to a higher one; does something break the layering; verify that the layer
+        contracts hold; is a layer rule violated
+    """),
+    "hotspots": phrases("""
+        where are the hotspots; hotspots in the code; complex files that are changed often; churn and complexity of
+        the code; refactoring candidates by churn and complexity; top 5 hotspots by churn and complexity; which files
+        are complex and change all the time; which parts of the code should be refactored first; which files are
+        complicated and edited all the time; the riskiest files by churn; files with the worst mix of churn and
+        complexity
+    """),
+    "overview": phrases("""
+        give an overview of the architecture; summarise the system architecture; how is this codebase structured into
+        components; architecture of this project; architecture report with cycles and hotspots; what is this codebase
+        made of; sketch the overall structure of the codebase; overview of how the code is put together
+    """),
+    "options": phrases("""
+        weigh options for restructuring the code; propose ways to break up the circles; what are our options to
+        untangle the modules; suggest alternatives for the architecture of the project
+    """),
+    "assess": phrases("""
+        assess the whole codebase before a rewrite; full technical assessment of the codebase; due diligence of this
+        codebase; assess architecture, tests and documents together; have the codebase assessed by all agents; assess
+        this project thoroughly from every side
+    """),
+}
 
 
 _READS: Final[dict[str, Any]] = {

@@ -1,6 +1,6 @@
 """Does one skill: reads the project, connects its files, and has the facts told (G21)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from difflib import get_close_matches
@@ -10,11 +10,11 @@ from typing import Final
 
 from retinue.agents.port import RunContext
 from retinue.catalogue._content_cache import ContentCache
+from retinue.catalogue._names import is_test_or_vendored
 from retinue.catalogue._prose import quote
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_deadline import RunDeadline, in_cancellable_thread
-from retinue.catalogue._test_paths import is_test_or_vendored
-from retinue.catalogue._tree import TreeReading, read_tree
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
+from retinue.catalogue._tree import TreeReader, TreeReading
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
@@ -36,13 +36,17 @@ from retinue.tools.workspace import Workspace
 
 from .architecture_report import (
     Churn,
+    LayerRule,
     ProjectFacts,
+    RuleImport,
+    find_violations,
+    layers_of,
+    read_rules,
     report_cycles,
     report_dependencies,
     report_hotspots,
     report_violations,
 )
-from .layers import LayerRule, RuleImport, find_violations, layers_of, read_rules
 from .parameters import HotspotScope, LayerScope, ProjectScope
 
 _HOTSPOTS: Final = 10
@@ -60,21 +64,20 @@ async def run_skill(skill: str, scope: ProjectScope, run: RunContext, cache_dir:
 
     Raises:
         DeadlineExceeded: Time was up before anything was read.
-        InvalidInput: A component is not there, or a date is none.
+        InvalidInput: There is no such component, or a date is not valid.
     """
     run.emit(Progress("reading the project", skill))
     deadline, workspace = RunDeadline(run), run.workspace
     cache = ContentCache(cache_dir, str(workspace.root), prefix="structure", version=2, decode=Structure.from_row)
     grammars = "grammars" if find_spec("tree_sitter") else ""
-    reading = await read_tree(
+    reading = await TreeReader(
         run,
-        workspace,
         read_structures,
         is_wanted=lambda path: is_source(path) and (scope.include_tests or not is_test_or_vendored(path)),
         cache=cache,
         deadline=deadline,
         tag=lambda path: "" if path.endswith(".py") else grammars,
-    )
+    ).read()
     if reading.unread and not reading.files:
         raise DeadlineExceeded("Time was up before anything was read.", hint="Allow more time.")
     return await in_cancellable_thread(
@@ -105,7 +108,11 @@ def _answer(
         hint = "Name a project with Python, JavaScript, TypeScript, Rust or Go; `include_tests` counts tests too."
         report.reject("No source files were found that can be read.", hint=hint)
         return report
-    resolver = Resolver(files, _manifests(workspace, files))
+    manifests: dict[str, str] = {}
+    for path in glob(workspace, _MANIFESTS) if any(path.endswith((".go", ".rs")) for path in files) else ():
+        with suppress(RetinueError):
+            manifests[path] = workspace.read_text(path, max_bytes=_LARGEST)
+    resolver = Resolver(files, manifests)
     graph = connect(files, resolver)
     names = component_names(files, scope.detail, scope.depth)
     facts = ProjectFacts(files, graph, group_by_component(files, graph, names), names, _target(scope.target, names))
@@ -126,7 +133,7 @@ def _answer(
 def _churn(
     facts: ProjectFacts, workspace: Workspace, deadline: RunDeadline, cache_dir: Path | None, since: str
 ) -> Churn:
-    """In how many commits each file was changed under any of its names; what keeps that from being counted is told."""
+    """In how many commits each file was changed under any of its names; or why that is not known."""
     try:
         moment = datetime.fromisoformat(since) if since else None
     except ValueError:
@@ -146,17 +153,6 @@ def _churn(
     churn = {path: sum(commit_counts.get(name, 0) for name in names[path]) for path in names}
     gap = {"": "", "time": "time was up", "cap": "there are too many"}[truncation]
     return Churn({path: count for path, count in churn.items() if count}, gap)
-
-
-def _manifests(workspace: Workspace, files: Mapping[str, Structure]) -> dict[str, str]:
-    """The text of each manifest, by path, when there are files that are called after one."""
-    if not any(path.endswith((".go", ".rs")) for path in files):
-        return {}
-    texts: dict[str, str] = {}
-    for path in glob(workspace, _MANIFESTS):
-        with suppress(RetinueError):
-            texts[path] = workspace.read_text(path, max_bytes=_LARGEST)
-    return texts
 
 
 def _target(name: str, names: Mapping[str, str]) -> str:
@@ -186,28 +182,24 @@ def _violations(
         rules, notes = read_rules(workspace)
         for note in notes:
             report.note("{}", quote(note))
-    violations = find_violations(rules, _imports(facts, resolver)) if rules else []
-    if facts.target:
-        violations = [one for one in violations if facts.names[one[1].source] == facts.target]
-    return violations, rules
-
-
-def _imports(facts: ProjectFacts, resolver: Resolver) -> Iterator[RuleImport]:
-    """Every import, within the project and out of it, with all the names that its two ends go by."""
     files, names = facts.structures, facts.names
     names_by_path = {
         path: frozenset({path, names[path], *(python_names(path, files) if path.endswith(".py") else ())})
-        for path in files
+        for path in (files if rules else ())
     }
-    for path, structure in files.items():
+    # Every import, within the project and out of it, with all the names that its two ends go by.
+    imports: list[RuleImport] = []
+    for path, structure in files.items() if rules else ():
         for one in structure.imports:
             place, typing = f"{path}:{one.line}", one.when == "typing"
-            targets = resolver.files(one, path)
-            for target in targets:
-                yield RuleImport(names_by_path[path], names_by_path[target], path, target, place, typing)
-            if not targets:
-                outside = absolute_name(one.target, path)
-                yield RuleImport(names_by_path[path], frozenset({outside}), path, outside, place, typing)
+            targets = {target: names_by_path[target] for target in resolver.files(one, path)}
+            outside = absolute_name(one.target, path)
+            for target, target_names in (targets or {outside: frozenset({outside})}).items():
+                imports.append(RuleImport(names_by_path[path], target_names, path, target, place, typing))
+    violations = find_violations(rules, imports)
+    if facts.target:
+        violations = [one for one in violations if facts.names[one[1].source] == facts.target]
+    return violations, rules
 
 
 def read_components(workspace: Workspace) -> ParameterFacts:

@@ -1,10 +1,10 @@
-"""`options`: a model proposes ways to mend what the figures show; each reason is held against them (G21).
+"""`options`: a model proposes ways to improve what the figures show; each reason is checked against them (G21).
 
 The figures come first and stay whatever the model says. What it would change and what that risks is its judgement and
 told as such; a reason whose figures, names or places do not stand in what it cites takes its option with it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, TypeAlias, cast
 
 from pydantic import Field
@@ -50,7 +50,7 @@ class ProposedOption(Model):
     cites: Annotated[Many[Annotated[str, Field(max_length=20)]], Field(min_length=1, max_length=12)]
 
     def row(self, pieces_by_id: Mapping[str, EvidencePiece]) -> JsonMapping:
-        """What is told of it, with the places that it rests on."""
+        """Its text as data, with the places that it rests on."""
         pieces = [pieces_by_id[cite] for cite in dict.fromkeys(self.cites)]
         words = {name: one_line(getattr(self, name), limit=_LONGEST) for name in ("title", "change", "why", "risk")}
         return {**words, "places": list(dict.fromkeys(piece.source for piece in pieces if piece.source))}
@@ -74,7 +74,17 @@ async def with_options(
     except RetinueError as error:
         return _without_options(report, error.message)
     run.emit(Progress("weighing options", thinker.model.name))
-    pieces_by_id = {piece.id: piece for piece in _pieces(report)}
+    # What may be cited: the sentences of the facts, then the rows of their tables.
+    texts = [(one.prose.to_text(), one.source) for one in report.statements if one.source]
+    for table in report.tables:
+        for row in table.rows:
+            cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
+            text = "; ".join(f"{name}: {cell}" for name, cell in cells.items())
+            texts.append((f"{table.title}: {text}", str(cells.get("place") or cells.get("file") or "")))
+    pieces_by_id = {
+        f"f{at}": EvidencePiece(f"f{at}", "system_architect", one_line(text, limit=_LONGEST), one_line(source))
+        for at, (text, source) in enumerate(texts[:_MOST], 1)
+    }
 
     def check_options(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
         options = ProposedOptions.model_validate(answer).options
@@ -85,9 +95,13 @@ async def with_options(
         wrong = [f"The `why` of {one.title!r}: {why}" for one, why in check_options(answer) if why]
         return wrong if len(wrong) == len(check_options(answer)) else []
 
-    schema, about = ProposedOptions.model_json_schema(), "Ways to mend what the figures show."
+    schema, about = ProposedOptions.model_json_schema(), "Ways to improve what the figures show."
     shape = AnswerShape(schema, name="options", description=about)
-    prompt = _prompt(question, pieces_by_id.values())
+    question = printable(question) or "How should it be restructured?"
+    pieces = pieces_by_id.values()
+    lines = "\n".join(f"[{one.id}] {one.text}{f' ({one.source})' if one.source else ''}" for one in pieces)
+    figures = as_data_block(lines, "the source of the project")
+    prompt = f"The question:\n{question}\n\nThe figures:\n{figures}"
     proposal = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, check=judge, max_tokens=3_000)
     report.figures |= {"model": proposal.model} if proposal.model else {}
     if proposal.data is None:
@@ -102,26 +116,17 @@ async def with_options(
         reason = f"none of what it proposed rests on the {len(pieces_by_id)} figures"
         return _without_options(report, reason, notes, usage=proposal.usage)
     by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(proposal.model),))
-    lines = [line for number, option in enumerate(options, 1) for line in _lines(number, option)]
-    return _in_front(report, lines, [by, *notes], usage=proposal.usage)
-
-
-def _pieces(report: SkillReport) -> Iterator[EvidencePiece]:
-    """What may be cited: the sentences of the facts, then the rows of their tables."""
-    texts = [(one.prose.to_text(), one.source) for one in report.statements if one.source]
-    for table in report.tables:
-        for row in table.rows:
-            cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
-            text = "; ".join(f"{name}: {cell}" for name, cell in cells.items())
-            texts.append((f"{table.title}: {text}", str(cells.get("place") or cells.get("file") or "")))
-    for number, (text, source) in enumerate(texts[:_MOST], 1):
-        yield EvidencePiece(f"f{number}", "system_architect", one_line(text, limit=_LONGEST), one_line(source))
-
-
-def _prompt(question: str, pieces: Iterable[EvidencePiece]) -> str:
-    question = printable(question) or "How should it be restructured?"
-    lines = "\n".join(f"[{piece.id}] {piece.text}{f' ({piece.source})' if piece.source else ''}" for piece in pieces)
-    return f"The question:\n{question}\n\nThe figures:\n{as_data_block(lines, 'the source of the project')}"
+    statements: list[Prose] = []
+    for number, option in enumerate(options, 1):
+        places = [code(place) for place in option["places"]]
+        where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
+        title, change, why, risk = (quote(option[key], limit=_LONGEST) for key in ("title", "change", "why", "risk"))
+        statements += [
+            Prose(f"Option {number}, {{}}: {{}}", (title, change)),
+            Prose("It rests on this: {}{}", (why, where)),
+            Prose("Its risk: {}", (risk,)),
+        ]
+    return _in_front(report, statements, [by, *notes], usage=proposal.usage)
 
 
 def _without_options(
@@ -141,11 +146,3 @@ def _in_front(report: SkillReport, lines: Sequence[Prose], notes: Sequence[Prose
     blocks = [*(line.to_markdown() for line in lines), *(note.to_markdown() for note in notes), facts.content]
     facts.content = "\n\n".join(filter(None, blocks))
     return facts
-
-
-def _lines(number: int, option: JsonMapping) -> Iterator[Prose]:
-    places = [code(place) for place in option["places"]]
-    where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
-    yield Prose(f"Option {number}, {{}}: {{}}", (quote(option["title"]), quote(option["change"], limit=_LONGEST)))
-    yield Prose("It rests on this: {}{}", (quote(option["why"], limit=_LONGEST), where))
-    yield Prose("Its risk: {}", (quote(option["risk"], limit=_LONGEST),))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 
-from retinue.catalogue.personal_assistant.sqlite_store import query
+from retinue.catalogue.personal_assistant.domains import query
 
 NAME = "NOTES"
 SYSTEM_PROMPT = """You keep the notes of one person: short texts, found again by their words.

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from retinue.catalogue.personal_assistant.sqlite_store import query
+from retinue.catalogue.personal_assistant.domains import query
 
 NAME = "TASKS"
 SYSTEM_PROMPT = """You keep the list of tasks of one person: what is to be done, and by when.

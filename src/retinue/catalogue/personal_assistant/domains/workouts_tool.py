@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Literal
 
-from retinue.catalogue.personal_assistant.sqlite_store import query
+from retinue.catalogue.personal_assistant.domains import query
 
 NAME = "WORKOUTS"
 SYSTEM_PROMPT = """You keep the training log of one person: exercises with sets and repetitions, or minutes, by day.
