@@ -6,9 +6,9 @@ noted when the choice was made is absent, not made up afterwards. How it is draw
 
 from collections.abc import Iterable
 
-from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
+from retinue.contract.result import label_of
 from retinue.orchestration.decisions import RecordedDecision
 from retinue.orchestration.planning import allocations_of, planning_of
 
