@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load.call_sites import find_call_sites
+from retinue.agents.load.markdown import find_call_sites
 from retinue.contract.definition import CallSite
 
 COMMAND = """---

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.agents.load.outline import parse_outline
+from retinue.agents.load.operations import parse_outline
 from tests.agents.trees import lint, markdown, put
 from tests.examples import examples
 

@@ -14,7 +14,7 @@ import pytest
 
 from retinue.agents.lint import File, lint_tree
 from retinue.agents.load import load_command, load_json, load_markdown, load_skill, read_behaviour
-from retinue.agents.load.call_sites import find_call_sites
+from retinue.agents.load.markdown import find_call_sites
 from retinue.agents.load.operations import with_operations
 from retinue.catalogue.pattern_discovery.file_facts import rules_of
 from retinue.contract import json, names, sanitize

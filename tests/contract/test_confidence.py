@@ -2,7 +2,7 @@
 
 import pytest
 
-from retinue.contract.confidence import Label, label_of
+from retinue.contract.result import Label, label_of
 
 
 @pytest.mark.requirement("C31")

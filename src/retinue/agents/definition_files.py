@@ -6,14 +6,19 @@ these files too, so that a change of one is a change of trust.
 """
 
 import inspect
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
 from retinue.agents.code_files import AGENTS_FOLDER
-from retinue.agents.definition_cache import DefinitionCache
 from retinue.agents.definition_folders import (
     LEADS_OUT,
     DefinitionFolder,
@@ -28,10 +33,11 @@ from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
-from retinue.contract.definition import Definition
+from retinue.contract.definition import CallSite, Definition
 from retinue.contract.finding import Finding, Severity
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.errors import InvalidInput, RetinueError
+from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
 
 if TYPE_CHECKING:
     from retinue.agents.prompted import Toolbox
@@ -105,6 +111,71 @@ def load_file(path: Path, *, file: str | None = None, kind: Kind | None = None) 
         kind: Its kind; found out from its name and content when absent.
     """
     return _load_data(path, file=file or str(path), kind=kind, cache=DefinitionCache(None, path.parent))
+
+
+# The cache of what definition files hold, by content. Whether a folder may bring code is never cached: trust is
+# checked at each start.
+
+_SOURCES: Final = ("agents/load", "contract")
+"""The folders of the package whose code decides what a file comes to."""
+
+_MOST_BYTES: Final = 64 * 1024 * 1024
+
+
+class _Entry(Model):
+    definitions: tuple[Definition, ...]
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallSite, ...] = ()
+
+
+_ENTRIES: Final = TypeAdapter(dict[str, _Entry])
+
+
+class DefinitionCache:
+    """The definition files of one project.
+
+    Args:
+        folder: Where it is kept, made when first written; None keeps nothing.
+        root: The project's folder.
+    """
+
+    def __init__(self, folder: Path | None, root: Path) -> None:
+        project = blake2b(os.fsencode(root), digest_size=16).hexdigest()
+        self._path = None if folder is None else folder / f"project-definitions-{project}"
+        self._state = b"" if folder is None else code_fingerprint(*_SOURCES)
+        self._used: dict[str, _Entry] = {}
+        self._entries: dict[str, _Entry] = {}
+        if self._path is not None:
+            head, _, body = read_cache_file(self._path, max_bytes=2 * _MOST_BYTES).partition(b"\n")
+            if head == self._state:
+                with suppress(ValidationError):
+                    self._entries = _ENTRIES.validate_json(body)
+
+    def load(self, load: Callable[[], LoadedAgents], *key: object, data: bytes) -> LoadedAgents:
+        """What `load` makes of `data`, or made of it before, by `data` and `key`. Only prompted agents are cached."""
+        if self._path is None:
+            return load()
+        name = sha256(repr(key).encode() + b"\0" + data).hexdigest()
+        entry = self._entries.get(name)
+        if entry is not None:
+            self._used[name] = entry
+            return LoadedAgents(tuple(map(InstructionsAgent, entry.definitions)), entry.findings, entry.calls)
+        loaded = load()
+        if all(type(agent) is InstructionsAgent for agent in loaded.agents):
+            definitions = tuple(agent.definition for agent in loaded.agents)
+            self._used[name] = _Entry(definitions=definitions, findings=loaded.findings, calls=loaded.calls)
+        return loaded
+
+    def save(self) -> None:
+        """Write what was used; the rest belongs to files that are gone."""
+        if self._path is None or self._used.keys() == self._entries.keys():
+            return
+        try:
+            body = _ENTRIES.dump_json(self._used, exclude_defaults=True)
+        except PydanticSerializationError:  # a text that is not Unicode: such a project is not cached
+            return
+        if len(body) <= _MOST_BYTES:
+            write_cache_file(self._path, [self._state, b"\n", body])
 
 
 def _load_data(

@@ -3,7 +3,7 @@
 How a definition is read from a file is the business of `agents/`; running a tool is for `tools/`.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, StringConstraints
 
@@ -81,6 +81,23 @@ class ThinkingBounds(Model):
     requests: Annotated[int, Field(ge=1, strict=True)] | None = None
     tokens_in: Count | None = None
     tokens_out: Count | None = None
+
+
+_INSTRUCTION_NAMES: Final = ("task", "instruction", "query", "question", "prompt", "goal")
+
+
+def instruction_field(input_schema: JsonMapping) -> str | None:
+    """The parameter for a free instruction, if the author does not say: the first usual name that is a text (C45)."""
+    properties: object = input_schema.get("properties")
+    if not isinstance(properties, dict):
+        return None
+    for name in _INSTRUCTION_NAMES:
+        parameter = cast("dict[str, Any]", properties).get(name)
+        if isinstance(parameter, dict):
+            facts = cast("dict[str, Any]", parameter)
+            if facts.get("type") == "string" and not {"enum", "const", "format", "pattern"}.intersection(facts):
+                return name
+    return None
 
 
 class Skill(Model):

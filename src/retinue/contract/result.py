@@ -1,7 +1,7 @@
 """What comes back from one task. A failing agent returns a result; it does not raise."""
 
 from sys import float_info
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Generic, Literal, TypeAlias, cast
 
 from pydantic import ConfigDict, Field, PrivateAttr, TypeAdapter, ValidationError
 from typing_extensions import TypeVar
@@ -312,3 +312,20 @@ class Result(Model, Generic[T_co]):
         result = cast("Result[T]", self.model_copy())
         result._answer_type = answer_type  # noqa: SLF001 - a copy of our own
         return result
+
+
+# A confidence as one word, for people and for formats that have no number. The number is what counts.
+
+Label: TypeAlias = Literal["high", "medium", "low"]
+
+HIGH: Final = 0.8
+MEDIUM: Final = 0.5
+
+
+def label_of(confidence: float | None) -> Label | None:
+    """`high` from 0.8, `medium` from 0.5, else `low` (C31); None when nobody computed a confidence."""
+    if confidence is None:
+        return None
+    if confidence >= HIGH:
+        return "high"
+    return "medium" if confidence >= MEDIUM else "low"

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from retinue.agents.load.behaviour import reference_prompt
+from retinue.agents.load.markdown import reference_prompt
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.event import Checkpoint, Message, Progress
 from retinue.contract.fault import Fault

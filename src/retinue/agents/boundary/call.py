@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, cast
 
-from retinue.agents.boundary.faults import fault_of, invalid_input, notes_of, output_invalid
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
 from retinue.agents.boundary.prepare import (
     Agents,
@@ -31,6 +30,10 @@ from retinue.agents.boundary.validate_reply import (
     Readers,
     ReplyValidator,
     ValidatedReply,
+    fault_of,
+    invalid_input,
+    notes_of,
+    output_invalid,
     plan_findings,
     render_content,
 )

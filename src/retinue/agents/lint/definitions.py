@@ -8,13 +8,12 @@ from pathlib import PurePosixPath
 from typing import Final, get_args
 
 from retinue.agents.load import kinds
-from retinue.agents.load.call_sites import find_call_sites
 from retinue.agents.load.document import LineColumn, finding_of
 from retinue.agents.load.fields import snake_key
 from retinue.agents.load.front_matter import read_front
 from retinue.agents.load.loaded_agents import LoadedAgents
-from retinue.agents.load.operations import find_own_operations
-from retinue.agents.load.outline import MarkdownOutline, parse_outline
+from retinue.agents.load.markdown import find_call_sites
+from retinue.agents.load.operations import MarkdownOutline, find_own_operations, parse_outline
 from retinue.agents.tool_references import ALIASES, NAMES, parse_tool_reference
 from retinue.contract import json
 from retinue.contract.definition import CallSite, Definition, Source, Tier

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final
 
-from retinue.agents.load.outline import CodeBlock
+from retinue.agents.load.operations import CodeBlock
 from retinue.contract import json
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.formatting import natural_list

@@ -8,9 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from retinue.agents.load.command import command_name
-from retinue.agents.load.operations import find_listings, find_registries
+from retinue.agents.load.operations import CodeBlock, find_listings, find_registries
+from retinue.contract import json, schema
 from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.finding import Finding, TextEdit
+from retinue.contract.json import JsonObject
 from retinue.contract.lint import (
     EarlierDefinition,
     KnownAgent,
@@ -24,11 +26,12 @@ from retinue.contract.lint import (
     find_inline_behaviours,
     find_uncalled,
 )
+from retinue.contract.lint.rules import make_finding
 from retinue.contract.names import fold
-from retinue.errors import AccessDenied
+from retinue.contract.schema import Validator
+from retinue.errors import AccessDenied, InvalidDefinition, ParseError
 
 from .definitions import FileReport, MarkdownText, check_file, known_agents
-from .samples import check_samples
 from .shared_contract import check_contract, find_envelopes
 from .source_files import File, files_at
 
@@ -230,3 +233,56 @@ def _replace(lines: list[str], edit: TextEdit, finding: Finding) -> bool:
             lines[at] = text
             return True
     return False
+
+
+_JSON: Final = frozenset({"json", "jsonc", ""})
+_EXAMPLE: Final = re.compile(r"\b(?:examples?|samples?|for instance|e\.g\.)", re.IGNORECASE)
+_WRONG: Final = re.compile(
+    r"\b(?:invalid|wrong|bad|incorrect|refused|rejected|don.?t|never|not|counter)\b|❌", re.IGNORECASE
+)
+_BEFORE: Final = 3
+"""Lines before a code block that may say what it is."""
+
+
+def check_samples(text: MarkdownText) -> Iterator[Finding]:
+    """Every example in a text that does not pass the schema beside it (C27)."""
+    outline = text.outline
+    current: tuple[Validator, set[str], int] | None = None  # the schema, its members, and where its section ends
+    for fence in outline.code_blocks:
+        if fence.kind not in _JSON or not fence.text.lstrip().startswith("{"):
+            continue
+        try:
+            value = json.loads(fence.text)
+        except ParseError:
+            continue  # cut short, or marked up: not for us to say
+        if not isinstance(value, dict):
+            continue
+        properties = value.get("properties")
+        if "$schema" in value or (value.get("type") == "object" and isinstance(properties, dict)):
+            members = set(properties) if isinstance(properties, dict) else set[str]()
+            try:
+                current = schema.compile(value), members, outline.section_at(fence.line).whole_end
+            except InvalidDefinition:
+                current = None
+        elif current and fence.line <= current[2]:
+            before = outline.lines[max(fence.line - 2 - _BEFORE, 0) : fence.line - 2]
+            lines = [outline.section_at(fence.line).heading, *before]
+            is_example = any(map(_EXAMPLE.search, lines)) and not any(map(_WRONG.search, lines))
+            # It is of the kind that the schema describes when at least half of its members are.
+            shared_count = len(value.keys() & current[1])
+            if is_example and shared_count and shared_count * 2 >= len(value):
+                yield from _check_example(value, current[0], text, fence)
+
+
+def _check_example(value: JsonObject, validator: Validator, text: MarkdownText, fence: CodeBlock) -> Iterator[Finding]:
+    places = json.source_map(fence.text)
+    for finding in validator.findings(value):
+        path = finding.path
+        while path and path not in places:
+            path = path.rpartition("/")[0]
+        line, column = places.get(path, (1, 1))
+        place = fence.line + line - 1, fence.column + column - 1
+        message = f"The example does not pass the schema above it: {finding.message}"
+        yield make_finding(
+            "sample/schema", finding.path, message, finding.fix, file=text.name, line=place[0], column=place[1]
+        )

@@ -7,11 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from .behaviour import Behaviour, read_behaviour, reference_prompt
     from .command import load_command
     from .definition_keys import load_json
     from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
-    from .markdown import load_markdown, load_skill
+    from .markdown import Behaviour, load_markdown, load_skill, read_behaviour, reference_prompt
 
 __all__ = [
     "NEEDS_MODEL",
@@ -27,14 +26,14 @@ __all__ = [
 ]
 
 _HOMES: Final = {
-    "Behaviour": "behaviour",
+    "Behaviour": "markdown",
     "InstructionsAgent": "loaded_agents",
     "LoadedAgents": "loaded_agents",
     "NEEDS_MODEL": "loaded_agents",
     "load_json": "definition_keys",
     "load_skill": "markdown",
-    "read_behaviour": "behaviour",
-    "reference_prompt": "behaviour",
+    "read_behaviour": "markdown",
+    "reference_prompt": "markdown",
 }
 
 

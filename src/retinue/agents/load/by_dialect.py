@@ -6,8 +6,7 @@ The dialect reads them; here they become agents of a file, with places for every
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from retinue.agents.instruction import instruction_field
-from retinue.contract.definition import Definition, Skill, Source
+from retinue.contract.definition import Definition, Skill, Source, instruction_field
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.dialects import agent_http, tool_use

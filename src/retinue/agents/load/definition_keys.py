@@ -8,10 +8,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from retinue.agents.grants import mode_from
-from retinue.agents.instruction import instruction_field
 from retinue.agents.tool_references import parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract import json, names, schema
-from retinue.contract.definition import Definition, Deprecation, ModelUse, Runner, Skill, Tier, read_tier
+from retinue.contract.definition import (
+    Definition,
+    Deprecation,
+    ModelUse,
+    Runner,
+    Skill,
+    Tier,
+    instruction_field,
+    read_tier,
+)
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping

@@ -4,12 +4,16 @@ The boundary validates the answer, and asks again with what was wrong with it; t
 However an attempt ends, its conversation is saved, so that another attempt continues there and uses no tool twice.
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Final, Protocol, runtime_checkable
+from typing import Any, Final, NotRequired, Protocol, runtime_checkable
+
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from retinue.agents.grants import Grants
 from retinue.agents.load.loaded_agents import NEEDS_MODEL
@@ -18,19 +22,20 @@ from retinue.agents.tool_references import DELEGATE, SKILL
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Decision, TextDelta
 from retinue.contract.fault import Fault
+from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
-from retinue.contract.result import Usage, Warned
+from retinue.contract.result import Trace, Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
-from retinue.errors import Canceled, LimitReached, RetinueError
+from retinue.errors import Canceled, InvalidInput, LimitReached, ParseError, RetinueError
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import MAX_TURNS, Conversation
 from retinue.llm.models import ModelChoice, Models
 from retinue.llm.port import EFFORT_OF, AnswerShape, AssistantMessage, Effort, LanguageModel, Request, Turn, UserMessage
+from retinue.llm.turns import turns_from_json, turns_to_json
 from retinue.tools.port import Tool, ToolContext
 
-from .checkpoint import ConversationCheckpoint, read_checkpoint, write_checkpoint
 from .definition_permissions import EffectivePermissions, requested_permissions
 from .delegate_tool import PARENT_MODEL, DelegateTool, SkillTool
 from .loop import BUILTIN_LOOP, Loop
@@ -145,6 +150,98 @@ def _callable(skill: Skill) -> Skill:
     unavailable = "" if skill.unavailable == NEEDS_MODEL else skill.unavailable
     # Instructions change nothing but through tools, and every call of one is checked by itself.
     return skill.model_copy(update={"unavailable": unavailable, "thinks": "must", "effects": skill.effects or ()})
+
+
+# The checkpoint is JSON that others store, so it may be from another version: what cannot be read back is ignored, and
+# the conversation begins anew.
+
+_KEY: Final = "conversation"
+
+
+@dataclass(slots=True)
+class ConversationCheckpoint:
+    """A conversation that is not over.
+
+    Attributes:
+        turns: What was said and done.
+        traces: The calls of tools in it.
+        spent: What was spent in all attempts: the task's bounds are about that.
+        unapproved: One sentence for each tool call that a person had to allow and did not.
+        toolset: Names the tools that were opened for it.
+    """
+
+    turns: tuple[Turn, ...] = ()
+    traces: list[Trace] = field(default_factory=list)
+    spent: Usage | None = None
+    files_read: dict[str, None] = field(default_factory=dict)
+    files_written: dict[str, None] = field(default_factory=dict)
+    unapproved: dict[str, None] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    toolset: str = ""
+
+
+class _StoredCheckpoint(TypedDict):
+    whose: str
+    turns: list[Any]
+    traces: list[Trace]
+    files_read: list[str]
+    files_written: list[str]
+    unapproved: list[str]
+    warnings: list[str]
+    kit: str
+    spent: NotRequired[Usage]
+
+
+_STORED: Final = TypeAdapter(_StoredCheckpoint)
+
+
+def read_checkpoint(store: dict[str, Any], *, owner: str) -> ConversationCheckpoint:
+    """The checkpoint in `store`; a new one when there is none, or another's.
+
+    Args:
+        store: Where it is kept.
+        owner: The agent and skill it must be of.
+    """
+    if _KEY not in store:
+        return ConversationCheckpoint()
+    try:
+        data = _STORED.validate_json(dumps(store[_KEY]))  # as JSON, which has no tuples
+        turns = turns_from_json(data["turns"])
+    except (InvalidInput, ParseError, ValidationError):
+        return ConversationCheckpoint()
+    if data["whose"] != owner:
+        return ConversationCheckpoint()
+    return ConversationCheckpoint(
+        turns=turns,
+        traces=data["traces"],
+        spent=data.get("spent"),
+        files_read=dict.fromkeys(data["files_read"]),
+        files_written=dict.fromkeys(data["files_written"]),
+        unapproved=dict.fromkeys(data["unapproved"]),
+        warnings=data["warnings"],
+        toolset=data["kit"],
+    )
+
+
+def write_checkpoint(store: dict[str, Any], checkpoint: ConversationCheckpoint, *, owner: str) -> None:
+    """Keep `checkpoint` in `store`, as the agent and skill `owner`."""
+    data: dict[str, Any] = {
+        "whose": owner,
+        "turns": turns_to_json(checkpoint.turns),
+        "traces": [trace.to_json() for trace in checkpoint.traces],
+        "files_read": list(checkpoint.files_read),
+        "files_written": list(checkpoint.files_written),
+        "unapproved": list(checkpoint.unapproved),
+        "warnings": list(checkpoint.warnings),
+        "kit": checkpoint.toolset,
+    }
+    if checkpoint.spent is not None:
+        data["spent"] = checkpoint.spent.to_json()
+    try:
+        dumps(data)
+    except InvalidInput:  # a model wrote halves of characters, which no store takes
+        data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
+    store[_KEY] = data
 
 
 @dataclass(slots=True)

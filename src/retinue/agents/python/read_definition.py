@@ -14,9 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
-from retinue.agents.instruction import instruction_field
 from retinue.contract import names
-from retinue.contract.definition import Definition, Deprecation, Skill, Source, read_tier
+from retinue.contract.definition import Definition, Deprecation, Skill, Source, instruction_field, read_tier
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import JsonMapping, Model
 from retinue.errors import InvalidDefinition

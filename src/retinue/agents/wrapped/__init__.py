@@ -5,8 +5,7 @@ asking again with a correction is the boundary's work, the same for all.
 """
 
 from .command_agent import MAX_BYTES, CommandAgent, split_command
-from .scripted_agent import Scripted, ScriptedAnswer, ScriptedCall, scripted
-from .text_agent import TextAgent
+from .text_agent import Scripted, ScriptedAnswer, ScriptedCall, TextAgent, scripted
 
 __all__ = [
     "MAX_BYTES",

@@ -6,12 +6,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from retinue.agents.instruction import instruction_field
 from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.fields import CODE_KEYS, snake_key
 from retinue.agents.load.loaded_agents import NEEDS_MODEL, LoadedAgents
 from retinue.contract import json as strict, names
-from retinue.contract.definition import Definition, Deprecation, ModelUse, Sample, Skill, ThinkingBounds
+from retinue.contract.definition import (
+    Definition,
+    Deprecation,
+    ModelUse,
+    Sample,
+    Skill,
+    ThinkingBounds,
+    instruction_field,
+)
 from retinue.contract.finding import Loss, as_detail, summarise_findings
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.dialects.losses import NO_EQUIVALENT

@@ -13,8 +13,8 @@ from typing import Final, assert_never
 from retinue.agents.port import Reply
 from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, Statement, plural
-from retinue.contract.confidence import label_of
 from retinue.contract.model import JsonMapping
+from retinue.contract.result import label_of
 from retinue.contract.sanitize import printable
 from retinue.orchestration.cited_summary import CitedSummary
 

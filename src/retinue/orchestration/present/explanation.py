@@ -6,11 +6,10 @@ Every word of it is foreign text.
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
-from retinue.contract.confidence import label_of
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
-from retinue.contract.result import Outcome
+from retinue.contract.result import Outcome, label_of
 from retinue.contract.table import Table, TableColumn
 from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.planning import allocations_of, planning_of
