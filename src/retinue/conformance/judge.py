@@ -170,15 +170,16 @@ def kit(name: str) -> Kit:
             f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=suggestions
         )
     version, required = requirements(name)
-    probes: dict[str, ProbeFactory] = import_module(f"{__package__}.{name}.probes").PROBES
-    by_name: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
+    module = import_module(f"{__package__}.kits.{name}")
+    probes: dict[str, ProbeFactory] = module.PROBES
+    by_name: dict[str, Check] = module.CHECKS
     checks = {f"{name}/{each}": check for each, check in by_name.items()}
     return Kit(name, version, required, probes, checks)
 
 
 def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
     """The version of a dialect's requirements, and the requirements, in the order of their file."""
-    text = files(f"{__package__}.{dialect}").joinpath("requirements.toml").read_text(encoding="utf-8")
+    text = files(f"{__package__}.kits").joinpath(f"{dialect}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     return document["version"], tuple(_requirement(dialect, each) for each in document["requirement"])
 
