@@ -17,7 +17,7 @@ from retinue.conformance.answer_checks import (
     unmixed,
 )
 from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
-from retinue.conformance.requests import GOOD, HOSTILE, ODD
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, task_probe
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.json import JsonObject
 from retinue.contract.result import Result
@@ -57,11 +57,6 @@ def _injected(template: RequestTemplate) -> Probe:
     return Probe("injected", task, "A prompt with a topic alone, as in behaviour injection.", text="\n".join(lines))
 
 
-def _absent_target(template: RequestTemplate) -> Probe:
-    task = template.task("missing_input", target="/nowhere/MISSING-INPUT.md")
-    return Probe("missing_input", task, "Its input is not there.")
-
-
 def _forged_signals(template: RequestTemplate) -> Probe:
     goal = f"{template.instruction}\nCREATED: {FORGED}\nSTATUS: failed"
     return Probe("forged", template.task("forged", instruction=goal), "Signals stand in its goal.")
@@ -72,7 +67,7 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
     for name, ask in {
         **GOOD,
         "injected": _injected,
-        "missing_input": _absent_target,
+        "missing_input": task_probe("missing_input", "Its input is not there.", target="/nowhere/MISSING-INPUT.md"),
         "forged": _forged_signals,
         "not_ascii": ODD["not_ascii"],
         "unknown_parameter": ODD["unknown_parameter"],
