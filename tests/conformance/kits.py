@@ -19,7 +19,7 @@ __all__ = ["JUDGED", "broken", "digest", "judged", "verdict"]
 
 _ROOM = Path(retinue.conformance.__file__).parent
 
-JUDGED = tuple(name for name in DIALECTS if (_ROOM / name / "requirements.toml").exists())
+JUDGED = tuple(name for name in DIALECTS if (_ROOM / "kits" / f"{name}.toml").exists())
 
 
 def broken(dialect: str) -> Any:

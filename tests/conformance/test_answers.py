@@ -9,24 +9,22 @@ from hypothesis import given, settings, strategies as st
 from retinue.conformance.answer_checks import (
     each_answer,
     each_object,
-    is_garbled,
-    parse_context_of,
-    passes_strict_reader,
-    same_members,
-    unmixed,
-)
-from retinue.conformance.judge import kit
-from retinue.conformance.markdown_json import checks
-from retinue.conformance.members import (
     is_amount,
     is_count,
+    is_garbled,
     is_nonblank,
     is_uninformative,
     object_at,
     object_in,
+    parse_context_of,
+    passes_strict_reader,
     quote,
+    same_members,
+    unmixed,
     values_in,
 )
+from retinue.conformance.judge import kit
+from retinue.conformance.kits import markdown_json as checks
 from retinue.conformance.port import Probe, ProbeExchange
 from retinue.conformance.requests import TOGETHER, mark_of
 from tests.conformance.kits import JUDGED, broken

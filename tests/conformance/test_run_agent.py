@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from retinue.conformance.kits.run_agent import PROBES
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.run_agent.probes import PROBES
 from tests.conformance.kits import judged, verdict
 from tests.conformance.mutants.run_agent import GOOD
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from retinue.conformance.kits.task_signal import PROBES
 from retinue.conformance.port import RequestTemplate, RequirementVerdict
-from retinue.conformance.task_signal.probes import PROBES
 from tests.conformance.kits import judged, verdict
 from tests.conformance.mutants import task_signal as mutants
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from retinue.conformance.kits.tool_use import PROBES
 from retinue.conformance.port import RequestTemplate
-from retinue.conformance.tool_use.probes import PROBES
 from retinue.dialects import tool_use
 from tests.conformance.kits import judged, verdict
 from tests.conformance.mutants.tool_use import GOOD, TEMPLATE

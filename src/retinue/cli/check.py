@@ -16,7 +16,6 @@ from retinue.cli.project import Bounds, budget_of, open_project
 from retinue.conformance.check_request import CheckRequest, prepare
 from retinue.conformance.port import CheckReport, Probe, ProbeExchange, RequirementVerdict
 from retinue.conformance.report import (
-    RequirementViolation,
     as_html,
     as_json,
     as_junit,
@@ -85,7 +84,10 @@ def check_agents(
                 click.echo(text, nl=False, color=colour())
             else:
                 deliver(click.unstyle(text), output)
-    failures = [_has_failed(report, strict=strict) for report in reports]
+    failures = [
+        not report.passed or (strict and any(each.outcome != "passed" for each in report.verdicts))
+        for report in reports
+    ]
     for report, has_failed in zip(reports, failures, strict=True):
         _report_ending(report, output, failed=has_failed, with_subject=len(reports) > 1)
     failed = any(failures)
@@ -95,10 +97,6 @@ def check_agents(
 
 
 # The judgement.
-
-
-def _has_failed(report: CheckReport, *, strict: bool) -> bool:
-    return not report.passed or (strict and any(each.outcome != "passed" for each in report.verdicts))
 
 
 async def _run_check(request: CheckRequest) -> CheckReport:
@@ -143,23 +141,17 @@ def _model_fields(model: str | None) -> dict[str, Any]:
 
 
 def _report_text(reports: Sequence[CheckReport], kind: _Kind) -> str:
+    def document() -> dict[str, Any]:
+        documents = [as_json(report) for report in reports]
+        return documents[0] if len(documents) == 1 else {"passed": all(r.passed for r in reports), "reports": documents}
+
     writers: dict[_Kind, Callable[[], str]] = {
         "text": lambda: "\n\n".join("\n".join(_report_lines(report)) for report in reports) + "\n",
-        "json": lambda: json_text(_document(reports)) + "\n",
+        "json": lambda: json_text(document()) + "\n",
         "junit": lambda: as_junit(*reports),
-        "html": lambda: as_html(reports[0], created=_today()),
+        "html": lambda: as_html(reports[0], created=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")),
     }
     return writers[kind]()
-
-
-def _document(reports: Sequence[CheckReport]) -> dict[str, Any]:
-    """The report, or all of them in one document."""
-    documents = [as_json(report) for report in reports]
-    return documents[0] if len(documents) == 1 else {"passed": all(r.passed for r in reports), "reports": documents}
-
-
-def _today() -> str:
-    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _report_lines(report: CheckReport) -> Iterator[str]:
@@ -173,7 +165,10 @@ def _report_lines(report: CheckReport) -> Iterator[str]:
         if _id(each.verdict) in repeated:
             continue
         yield ""
-        yield from _violation_lines(each, shown_probes)
+        outcome = each.verdict.outcome
+        yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(_id(each.verdict), bold=True)}"
+        # A request that was shown above is not shown again.
+        yield from (f"  {line}" for line in each.lines(shown_probes=shown_probes))
         shown_probes.update(exchange.probe.name for exchange in each.exchanges)
     yield from _name_lines(
         "for the same reasons", [each.verdict for each in violations if _id(each.verdict) in repeated]
@@ -192,12 +187,6 @@ def _name_lines(why: str, verdicts: Sequence[RequirementVerdict]) -> Iterator[st
         if names:
             yield ""
             yield f"{click.style(outcome, fg=look, bold=True)} {f'{why}: ' if why else ''}{', '.join(names)}"
-
-
-def _violation_lines(violation: RequirementViolation, shown_probes: set[str]) -> Iterator[str]:
-    outcome, requirement = violation.verdict.outcome, violation.verdict.requirement
-    yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(requirement.id, bold=True)}"
-    yield from (f"  {line}" for line in violation.lines(shown_probes=shown_probes))
 
 
 def _report_ending(report: CheckReport, output: Path | None, *, failed: bool, with_subject: bool) -> None:

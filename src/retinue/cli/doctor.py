@@ -63,7 +63,7 @@ class _DoctorCheck:
 
 def check_installation(*, as_json: bool, project: Project) -> int:
     """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
-    checks = [*_programs(), *_folders(), *_history(), *_workspace(project), *_providers(project), *_extras()]
+    checks = [*_own_checks(), *_workspace(project), *_providers(project), *_extras()]
     is_broken = any(check.state == "broken" for check in checks)
     if as_json:
         echo_json(
@@ -79,7 +79,8 @@ def check_installation(*, as_json: bool, project: Project) -> int:
     return Exit.FAILED if is_broken else Exit.OK
 
 
-def _programs() -> Iterator[_DoctorCheck]:
+def _own_checks() -> Iterator[_DoctorCheck]:
+    """Programs, folders and history: what holds in any workspace."""
     yield _DoctorCheck("python", "ok", f"{platform.python_version()}, {sys.executable}")
     git = shutil.which("git")
     yield _DoctorCheck("git", "ok", git) if git else _DoctorCheck("git", "broken", "not found", "Install git.")
@@ -87,9 +88,6 @@ def _programs() -> Iterator[_DoctorCheck]:
         yield _DoctorCheck("ripgrep", "ok", ripgrep)
     else:
         yield _DoctorCheck("ripgrep", "missing", "not found: searching works, but slower", "Install ripgrep.")
-
-
-def _folders() -> Iterator[_DoctorCheck]:
     moved = {"state": "RETINUE_STATE_DIR", "cache": "RETINUE_CACHE_DIR"}
     for name, place in (("state", user_paths.state_dir()), ("cache", user_paths.cache_dir())):
         existing = next(each for each in (place, *place.parents) if each.exists())
@@ -101,9 +99,6 @@ def _folders() -> Iterator[_DoctorCheck]:
         yield _DoctorCheck("trust", "broken", problem.message, problem.hint)
     else:
         yield _DoctorCheck("trust", "ok", f"{plural(len(store.folders()), 'folder')} trusted")
-
-
-def _history() -> Iterator[_DoctorCheck]:
     file = user_paths.journal_file()
     try:
         with Journal(file) as journal:

@@ -19,25 +19,23 @@ def explain_rule(*, name: str | None, as_json: bool) -> int:
         else:
             echo(_rule_list())
         return Exit.OK
-    rule = _rule(name)
+    rule = find_rule(name.strip())
+    if rule is None:
+        # People know the last word of a rule better than its family.
+        word = name.strip().rpartition("/")[2]
+        same = [each for each in RULES if word and each.rpartition("/")[2] == word]
+        near = tuple(dict.fromkeys((*same, *nearest(name, RULES))))
+        hint = f"Did you mean `{near[0]}`?" if near else "`retinue explain` lists all rules."
+        raise UnknownName(f"No such rule: {name[:80]!r}.", hint=hint, suggestions=near)
     if as_json:
         echo_json(asdict(rule))
-    else:
-        echo(_rule_text(rule))
+        return Exit.OK
+    parts = [f"{click.style(rule.id, bold=True)}  {_severity(rule).rstrip()}", rule.title, rule.why]
+    for head, example in (("wrong", rule.wrong), ("right", rule.right)):
+        if example:
+            parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
+    echo("\n\n".join(parts))
     return Exit.OK
-
-
-def _rule(name: str) -> LintRule:
-    """The rule called `name`, or that stands for it."""
-    match = find_rule(name.strip())
-    if match is not None:
-        return match
-    # People know the last word of a rule better than its family.
-    word = name.strip().rpartition("/")[2]
-    same = [each for each in RULES if word and each.rpartition("/")[2] == word]
-    near = tuple(dict.fromkeys((*same, *nearest(name, RULES))))
-    hint = f"Did you mean `{near[0]}`?" if near else "`retinue explain` lists all rules."
-    raise UnknownName(f"No such rule: {name[:80]!r}.", hint=hint, suggestions=near)
 
 
 def _rule_list() -> str:
@@ -51,15 +49,6 @@ def _rule_list() -> str:
         family = each.id.partition("/")[0]
         lines.append(f"{click.style(f'{each.id:<{width}}', bold=True)}  {_severity(each)}  {each.title}")
     return "\n".join(lines)
-
-
-def _rule_text(rule: LintRule) -> str:
-    """One rule in full."""
-    parts = [f"{click.style(rule.id, bold=True)}  {_severity(rule).rstrip()}", rule.title, rule.why]
-    for head, example in (("wrong", rule.wrong), ("right", rule.right)):
-        if example:
-            parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
-    return "\n\n".join(parts)
 
 
 def _severity(rule: LintRule) -> str:

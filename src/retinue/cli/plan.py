@@ -15,7 +15,7 @@ from retinue.contract.facts import Facts
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import truncate
 from retinue.contract.json import dumps
-from retinue.contract.plan import Candidate, Delegation, Dropped, Plan, topological_order
+from retinue.contract.plan import Candidate, Delegation, Plan, topological_order
 from retinue.contract.task import Budget, ContextLevel
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
@@ -111,8 +111,10 @@ def plan_text(plan: Plan) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    depths = _depths(plan)
     by_id = {node.id: node for node in plan.nodes}
+    depths: dict[str, int] = {}
+    for name in topological_order(plan.nodes):
+        depths[name] = max((depths[need] + 1 for need in by_id[name].needs), default=0)
     for node in [by_id[name] for name in _reading_order(plan)][:_MOST]:
         indent = "   " * min(depths[node.id], 20)
         for line in _node(node):
@@ -125,16 +127,12 @@ def _lines(plan: Plan) -> Iterator[str]:
         share = f" of {plan.quorum:.2f}" if plan.join == "quorum" else ""
         yield f"{_head('ends')} when it has enough: {plan.join}{share}"
     for dropped in plan.dropped:
-        yield from _dropped(dropped)
-
-
-def _depths(plan: Plan) -> dict[str, int]:
-    """How many nodes stand above each one in the tree."""
-    needs = {node.id: node.needs for node in plan.nodes}
-    depths: dict[str, int] = {}
-    for name in topological_order(plan.nodes):
-        depths[name] = max((depths[need] + 1 for need in needs[name]), default=0)
-    return depths
+        yield f"{click.style('left out', fg='yellow', bold=True)} {_shorten(dropped.clause)}"
+        yield _row("because", _shorten(dropped.reason))
+        if dropped.nearest:
+            yield _row("nearest", ", ".join(map(_candidate_text, dropped.nearest)))
+        for example in dropped.examples[:_EXAMPLES]:
+            yield _row("try", _shorten(example))
 
 
 def _reading_order(plan: Plan) -> list[str]:
@@ -194,15 +192,6 @@ def _waits(node: Delegation) -> str:
     text = ", ".join(contexts[:10]) + (f" and {len(contexts) - 10} more" if len(contexts) > 10 else "")
     join_text = "" if node.join == "all" else f", {node.join} of them"
     return f", after {text}{join_text}{' (optional)' if node.optional else ''}"
-
-
-def _dropped(dropped: Dropped) -> Iterator[str]:
-    yield f"{click.style('left out', fg='yellow', bold=True)} {_shorten(dropped.clause)}"
-    yield _row("because", _shorten(dropped.reason))
-    if dropped.nearest:
-        yield _row("nearest", ", ".join(map(_candidate_text, dropped.nearest)))
-    for example in dropped.examples[:_EXAMPLES]:
-        yield _row("try", _shorten(example))
 
 
 def _candidate_text(candidate: Candidate) -> str:

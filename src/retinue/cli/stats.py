@@ -49,14 +49,11 @@ def show_statistics(
         for line in _lines(statistics, priced="run" if agent is None else "attempt"):
             echo(line)
     if plot is not None:
-        write_plot(plot, "Past runs", statistics_charts(statistics), subtitle=_subtitle(statistics, since, agent))
-
-
-def _subtitle(statistics: Statistics, since: int | None, agent: str | None) -> str:
-    parts = [plural(statistics.runs.calls, "run")]
-    parts += [f"of {agent}"] if agent else []
-    parts += [f"since {time.strftime('%Y-%m-%d', time.localtime(since / 1e9))}"] if since is not None else []
-    return ", ".join([*parts, f"drawn {time.strftime('%Y-%m-%d')}"])
+        parts = [plural(statistics.runs.calls, "run")]
+        parts += [f"of {agent}"] if agent else []
+        parts += [f"since {time.strftime('%Y-%m-%d', time.localtime(since / 1e9))}"] if since is not None else []
+        subtitle = ", ".join([*parts, f"drawn {time.strftime('%Y-%m-%d')}"])
+        write_plot(plot, "Past runs", statistics_charts(statistics), subtitle=subtitle)
 
 
 # For people.
@@ -128,24 +125,25 @@ _HEADS: Final = ("calls", "success", "retries", "median", "slowest", "tokens", "
 
 
 def _table(title: str, tallies: Sequence[Tally]) -> Iterator[str]:
-    rows = [(safe(each.name), *_cells(each)) for each in tallies[:_ROWS]]
+    rows: list[tuple[str, ...]] = []
+    for tally in tallies[:_ROWS]:
+        rate, middle = tally.success_rate, tally.median_ns
+        rows.append(
+            (
+                safe(tally.name),
+                f"{tally.calls:,}",
+                "" if rate is None else f"{rate:.0%}",
+                f"{tally.retries:,}" if tally.retries else "",
+                "" if middle is None else format_duration(middle),
+                format_duration(max(tally.durations_ns)) if tally.durations_ns else "",
+                "" if tally.tokens is None else f"{tally.tokens:,}",
+                _money(tally),
+                f"{tally.good}/{tally.bad}" if tally.good or tally.bad else "",
+            )
+        )
     yield from table((title, *_HEADS), rows, right=_HEADS)
     if len(tallies) > _ROWS:
         yield f"and {len(tallies) - _ROWS:,} more: see them with --json"
-
-
-def _cells(tally: Tally) -> tuple[str, ...]:
-    rate, middle = tally.success_rate, tally.median_ns
-    return (
-        f"{tally.calls:,}",
-        "" if rate is None else f"{rate:.0%}",
-        f"{tally.retries:,}" if tally.retries else "",
-        "" if middle is None else format_duration(middle),
-        format_duration(max(tally.durations_ns)) if tally.durations_ns else "",
-        "" if tally.tokens is None else f"{tally.tokens:,}",
-        _money(tally),
-        f"{tally.good}/{tally.bad}" if tally.good or tally.bad else "",
-    )
 
 
 def check_plot(file: Path) -> None:

@@ -22,7 +22,18 @@ def trust_folder(
     kind: Kind = "tool_root" if is_tool_root else "project"
     store = TrustStore(user_paths.state_dir())
     if list_only:
-        _list(store, as_json=as_json)
+        kinds: tuple[Kind, ...] = ("project", "tool_root")
+        folders = [(each, of, store.is_trusted(each, kind=of)) for of in kinds for each in store.folders(kind=of)]
+        if as_json:
+            echo_json([{"folder": str(each), "kind": of, "trusted": still} for each, of, still in folders])
+            return
+        for each, of, still in folders:
+            what = "  (tool root)" * (of == "tool_root")
+            echo(f"{safe(each)}{what}{'' if still else '  (changed since; not trusted any more)'}")
+        if store.problem is not None:
+            raise store.problem
+        if not folders:
+            echo_err("No trusted folders.")
         return
     # What is revoked need not exist any more.
     root = folder.resolve() if folder is not None and revoke else find_root(folder)
@@ -40,23 +51,6 @@ def trust_folder(
     if as_json:
         echo_json({"folder": str(root), "trusted": True, "files": list(files)})
     echo_err(f"{click.style('trusted', fg='green', bold=True)}: {safe(root)} ({plural(len(files), 'file')})")
-
-
-def _list(store: TrustStore, *, as_json: bool) -> None:
-    kinds: tuple[Kind, ...] = ("project", "tool_root")
-    folders = [
-        (folder, kind, store.is_trusted(folder, kind=kind)) for kind in kinds for folder in store.folders(kind=kind)
-    ]
-    if as_json:
-        echo_json([{"folder": str(folder), "kind": kind, "trusted": still} for folder, kind, still in folders])
-        return
-    for folder, kind, still in folders:
-        what = "  (tool root)" * (kind == "tool_root")
-        echo(f"{safe(folder)}{what}{'' if still else '  (changed since; not trusted any more)'}")
-    if store.problem is not None:
-        raise store.problem
-    if not folders:
-        echo_err("No trusted folders.")
 
 
 def _ask(store: TrustStore, root: Path, *, kind: Kind, yes: bool) -> None:

@@ -1,21 +1,141 @@
-"""Checks that several dialects share, and the ways in which a look at one answer becomes a check of all.
+"""Members of an answer and how a sentence quotes them; checks that several dialects share; how a look becomes a check.
 
 A check says what is wrong as `probe: what`. Looks are made at the text itself; `passes_strict_reader` asks the
 dialect's own strict reader.
 """
 
+import json as lax_json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias, cast
+from itertools import chain
+from typing import Final, TypeAlias, cast
 
-from retinue.conformance.members import member, object_in, quote, values_in
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.requests import TOGETHER, mark_of
 from retinue.contract import json
-from retinue.contract.json import JsonObject
+from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import DialectName
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import ParseContext
 from retinue.errors import ParseError, RetinueError
+
+_QUOTE_LENGTH: Final = 80
+_GENERIC_PHRASES: Final = frozenset(
+    {
+        "an error occurred", "an unexpected error occurred", "check input", "check logs", "check parameters",
+        "check request", "check the input", "check the log", "check the logs", "check the parameters",
+        "check the request", "check your input", "check your parameters", "check your request", "contact support",
+        "error", "error occurred", "failed", "failure", "fix it", "fix the error", "fix the input", "fix the issue",
+        "fix the problem", "fix the request", "internal error", "invalid", "invalid input", "retry", "retry later",
+        "see documentation", "see logs", "see the documentation", "see the logs", "something failed",
+        "something went wrong", "try again", "try again later", "unexpected error", "unknown error", "warning",
+    }
+)  # fmt: skip
+"""What can be said of anything, without punctuation and without `please`."""
+
+
+# Finding.
+
+
+def object_in(text: str) -> JsonObject | None:
+    """The JSON object that `text` is or holds, however loosely it is written; None when there is none.
+
+    Checks of its members need it even where the text itself is not as it should be.
+    """
+    try:
+        value: object = json.loads(text)
+    except ParseError:
+        try:
+            value, _ = json.repair(text)
+        except ParseError:
+            try:  # Python's own reader takes NaN and names that occur twice
+                value = lax_json.loads(text)
+            except (ValueError, RecursionError):
+                return None
+    return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+def member(value: JsonValue, path: str) -> JsonValue:
+    """What stands at `path`, as `metadata/version`; None when nothing does."""
+    for name in path.split("/"):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def object_at(body: JsonObject, name: str) -> JsonObject:
+    """The object that is the member `name`; an empty one when there is none."""
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def objects_at(body: JsonObject, name: str) -> Iterator[tuple[int, JsonObject]]:
+    """The objects in the list that is the member `name`, each with its index; what is no object is passed over."""
+    value = body.get(name)
+    for at, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, dict):
+            yield at, item
+
+
+def values_in(value: JsonValue) -> Iterator[tuple[str, str, JsonValue]]:
+    """Every member and item below `value`: its JSON Pointer, its name (an item has that of its list), and itself."""
+    pending: list[tuple[tuple[str | int, ...], str, JsonValue]] = [((), "", value)]
+    while pending:
+        path, name, current = pending.pop()
+        if path:
+            yield pointer(path), name, current
+        if isinstance(current, dict):
+            pending += [((*path, key), key, below) for key, below in reversed(current.items())]
+        elif isinstance(current, list):
+            pending += [((*path, at), name, below) for at, below in reversed(list(enumerate(current)))]
+
+
+def missing(body: JsonObject, *names: str) -> Iterator[str]:
+    """A sentence for each of `names` that is no member."""
+    yield from (f"`{name}` is missing" for name in names if name not in body)
+
+
+# Quoting.
+
+
+def quote(value: object) -> str:
+    """A value as a sentence quotes it: as JSON, and not all of it when it is long."""
+    try:
+        text = lax_json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(type(value))
+    return f"`{text[:_QUOTE_LENGTH]}…`" if len(text) > _QUOTE_LENGTH else f"`{text}`"
+
+
+def quote_member(body: JsonObject, name: str) -> str:
+    """A member as a sentence quotes it, after `is`."""
+    return quote(body[name]) if name in body else "missing"
+
+
+# Telling apart.
+
+
+def is_nonblank(value: JsonValue) -> bool:
+    """Whether it is a text that is not blank."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def is_amount(value: JsonValue) -> bool:
+    """Whether it is a number from 0 on; to Python, a boolean would be one."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def is_count(value: JsonValue) -> bool:
+    """Whether it is a whole number from 0 on."""
+    return isinstance(value, int) and is_amount(value)
+
+
+def is_uninformative(value: JsonValue, *, words: int = 1) -> bool:
+    """Whether a message is no text, has fewer than so many words, or is what anybody says of anything."""
+    if not isinstance(value, str):
+        return True
+    used = re.sub(r"[^\w\s]", " ", value.lower()).split()
+    return len(used) < words or " ".join(word for word in used if word != "please") in _GENERIC_PHRASES
+
 
 AnswerInspector: TypeAlias = Callable[[ProbeExchange], Iterable[str]]
 """Says everything that is wrong with one answer."""
@@ -38,22 +158,56 @@ def each_answer(inspect: AnswerInspector) -> Check:
     return check
 
 
-def each_object(inspect: ObjectInspector) -> Check:
+def each_object(*inspectors: ObjectInspector) -> Check:
     """A check that looks at the JSON object that every answer has to be, or at least to hold."""
-    return each_object_in_exchange(lambda body, _: inspect(body))
+    return each_object_in_exchange(lambda body, _: chain.from_iterable(inspect(body) for inspect in inspectors))
 
 
-def each_object_in_exchange(inspect: ExchangeInspector) -> Check:
+def each_object_in_exchange(*inspectors: ExchangeInspector) -> Check:
     """The same, for looks that have to know what was asked."""
 
     def inspect_object(exchange: ProbeExchange) -> Iterable[str]:
         value = object_in(exchange.text or "")
-        return ("there is no JSON object in it",) if value is None else inspect(value, exchange)
+        if value is None:
+            return ("there is no JSON object in it",)
+        return chain.from_iterable(inspect(value, exchange) for inspect in inspectors)
 
     return each_answer(inspect_object)
 
 
 # Looks.
+
+
+def expect_member(
+    path: str,
+    is_valid: Callable[[JsonValue], bool],
+    *,
+    when: str = "",
+    optional: bool = False,
+    within_object: bool = False,
+) -> ObjectInspector:
+    """A look that the member at `path`, as `metadata.version`, is valid.
+
+    Args:
+        path: Names of members, the last one being looked at.
+        is_valid: Gets the value, None when it is missing.
+        when: Only answers with this `status` are looked at.
+        optional: The member may be missing.
+        within_object: The object that holds it may be missing.
+    """
+    *parents, name = path.split(".")
+
+    def inspect(body: JsonObject) -> Iterator[str]:
+        holder: JsonValue = body
+        for parent in parents:
+            holder = holder.get(parent) if isinstance(holder, dict) else None
+        if (when and body.get("status") != when) or (within_object and not isinstance(holder, dict)):
+            return
+        holder = holder if isinstance(holder, dict) else {}
+        if not (optional and name not in holder) and not is_valid(holder.get(name)):
+            yield f"`{path}` is {quote_member(holder, name)}"
+
+    return inspect
 
 
 def strict_object(exchange: ProbeExchange) -> Iterator[str]:

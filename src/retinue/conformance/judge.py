@@ -111,28 +111,22 @@ class _ProbeRunner:
         if self._hung >= _HUNG:
             exchange = ProbeExchange(probe, "", error=f"It was not asked: it had let {_HUNG} requests hang before.")
         else:
-            exchange = await self._send(probe)
+            try:
+                if probe.text is not None:
+                    text = probe.text
+                elif probe.correction is not None:
+                    text = self._dialect.render_retry(probe.task, probe.correction).text
+                else:
+                    text = self._dialect.render_task(probe.task).text
+            except RetinueError as error:
+                why = f"The request cannot be written: {error.message} {error.hint}".strip()
+                exchange = ProbeExchange(probe, "", error=why)
+            else:
+                exchange = await self._subject.send(probe, text, timeout_s=self._timeout_s)
         self._hung += exchange.late
         if self._on_exchange is not None:
             self._on_exchange(probe, exchange)
         return exchange
-
-    async def _send(self, probe: Probe) -> ProbeExchange:
-        try:
-            text = _request_text(probe, self._dialect)
-        except RetinueError as error:
-            return ProbeExchange(
-                probe, "", error=f"The request cannot be written: {error.message} {error.hint}".strip()
-            )
-        return await self._subject.send(probe, text, timeout_s=self._timeout_s)
-
-
-def _request_text(probe: Probe, dialect: Dialect) -> str:
-    if probe.text is not None:
-        return probe.text
-    if probe.correction is not None:
-        return dialect.render_retry(probe.task, probe.correction).text
-    return dialect.render_task(probe.task).text
 
 
 def _verdict(requirement: Requirement, check: Check, exchanges: Mapping[str, ProbeExchange]) -> RequirementVerdict:
@@ -170,26 +164,27 @@ def kit(name: str) -> Kit:
             f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=suggestions
         )
     version, required = requirements(name)
-    probes: dict[str, ProbeFactory] = import_module(f"{__package__}.{name}.probes").PROBES
-    by_name: dict[str, Check] = import_module(f"{__package__}.{name}.checks").CHECKS
+    module = import_module(f"{__package__}.kits.{name}")
+    probes: dict[str, ProbeFactory] = module.PROBES
+    by_name: dict[str, Check] = module.CHECKS
     checks = {f"{name}/{each}": check for each, check in by_name.items()}
     return Kit(name, version, required, probes, checks)
 
 
 def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
     """The version of a dialect's requirements, and the requirements, in the order of their file."""
-    text = files(f"{__package__}.{dialect}").joinpath("requirements.toml").read_text(encoding="utf-8")
+    text = files(f"{__package__}.kits").joinpath(f"{dialect}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
-    return document["version"], tuple(_requirement(dialect, each) for each in document["requirement"])
-
-
-def _requirement(dialect: str, table: dict[str, Any]) -> Requirement:
-    return Requirement(
-        id=f"{dialect}/{table['id']}",
-        force=table["force"],
-        clause=table["clause"],
-        text=table["text"],
-        rows=tuple(table["rows"]),
-        probes=tuple(table["probes"]),
-        fix=table["fix"],
+    tables: list[dict[str, Any]] = document["requirement"]
+    return document["version"], tuple(
+        Requirement(
+            id=f"{dialect}/{table['id']}",
+            force=table["force"],
+            clause=table["clause"],
+            text=table["text"],
+            rows=tuple(table["rows"]),
+            probes=tuple(table["probes"]),
+            fix=table["fix"],
+        )
+        for table in tables
     )

@@ -4,7 +4,7 @@ What only one dialect knows is in its own `probes`.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
 from retinue.contract.task import Correction
@@ -24,24 +24,15 @@ def mark_of(name: str) -> str:
 # Requests as they should be.
 
 
-def _valid(template: RequestTemplate) -> Probe:
-    return Probe("valid", template.task("valid"), "A request as it should be.")
+def task_probe(
+    name: str, about: str, *, task_id: str = "", correction: Correction | None = None, **changes: Any
+) -> ProbeFactory:
+    """A probe that sends the valid request; `changes` replaces fields of its task."""
 
+    def make_probe(template: RequestTemplate) -> Probe:
+        return Probe(name, template.task(task_id or name, **changes), about, correction=correction)
 
-def _again(template: RequestTemplate) -> Probe:
-    return Probe("again", template.task("valid"), "The same request once more.")
-
-
-def _corrected(template: RequestTemplate) -> Probe:
-    correction = Correction(
-        message="The last answer could not be read.",
-        hint="Answer as the format says, and with nothing else.",
-        retry_count=1,
-        max_retries=2,
-        said="Sorry, here is something else.",
-    )
-    task = template.task("corrected")
-    return Probe("corrected", task, "The request again, because the answer was refused.", correction=correction)
+    return make_probe
 
 
 def _together(name: str) -> ProbeFactory:
@@ -54,20 +45,26 @@ def _together(name: str) -> ProbeFactory:
 
 
 GOOD: Final[Mapping[str, ProbeFactory]] = {
-    "valid": _valid,
-    "again": _again,
-    "corrected": _corrected,
+    "valid": task_probe("valid", "A request as it should be."),
+    # The same task id: only then may an agent be held to give the same answer.
+    "again": task_probe("again", "The same request once more.", task_id="valid"),
+    "corrected": task_probe(
+        "corrected",
+        "The request again, because the answer was refused.",
+        correction=Correction(
+            message="The last answer could not be read.",
+            hint="Answer as the format says, and with nothing else.",
+            retry_count=1,
+            max_retries=2,
+            said="Sorry, here is something else.",
+        ),
+    ),
     **{name: _together(name) for name in TOGETHER},
 }
 """`valid`, `again`, `corrected` and those of `TOGETHER`."""
 
 
 # Requests that are read, and mean something odd.
-
-
-def _unknown_skill(template: RequestTemplate) -> Probe:
-    task = template.task("unknown_skill", skill="invalid_op", target="INVALID")
-    return Probe("unknown_skill", task, "It asks for something that the agent does not do.")
 
 
 def _not_ascii(template: RequestTemplate) -> Probe:
@@ -84,7 +81,9 @@ def _unknown_parameter(template: RequestTemplate) -> Probe:
 
 
 ODD: Final[Mapping[str, ProbeFactory]] = {
-    "unknown_skill": _unknown_skill,
+    "unknown_skill": task_probe(
+        "unknown_skill", "It asks for something that the agent does not do.", skill="invalid_op", target="INVALID"
+    ),
     "not_ascii": _not_ascii,
     "unknown_parameter": _unknown_parameter,
 }

@@ -17,7 +17,7 @@ import threading
 import weakref
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from retinue.contract.credentials import holds_secret
 from retinue.contract.sanitize import printable
@@ -26,10 +26,7 @@ from retinue.processes.start import spawn
 
 from .failures import timeout_error
 from .port import OnText, Request, Response
-
-if TYPE_CHECKING:
-    from .pydantic_ai_model import PydanticAIModel
-
+from .pydantic_ai_model import PydanticAIModel
 
 CONTEXT: Final = 4_096
 """Tokens of a conversation, the answer included, unless the caller says otherwise."""
@@ -112,7 +109,7 @@ class LocalModel:
                 self._process.close()
             self._process = self._endpoint = None
 
-    async def _ensure_started(self, seconds: float | None) -> "PydanticAIModel":
+    async def _ensure_started(self, seconds: float | None) -> PydanticAIModel:
         """The door, once the process is up; it goes on loading when nobody waits any longer."""
         if self._endpoint is not None:  # the process behind it died
             await self._endpoint.close()
@@ -125,11 +122,11 @@ class LocalModel:
                 raise
             raise timeout_error(self.name, seconds) from error
 
-    def _running_endpoint(self) -> "PydanticAIModel | None":
+    def _running_endpoint(self) -> PydanticAIModel | None:
         """The door to the process, while it lives."""
         return self._endpoint if self._process is not None and self._process.is_running else None
 
-    def _start(self) -> "PydanticAIModel":
+    def _start(self) -> PydanticAIModel:
         """Start the process, unless another thread just did."""
         with self._starting:
             endpoint = self._running_endpoint()
@@ -142,8 +139,6 @@ class LocalModel:
                 # The endpoint that `process` is, as any OpenAI-compatible one is spoken to.
                 from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
                 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
-
-                from .pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - as above
 
                 provider = OpenAICompatibleProvider("local", base_url=self._process.base_url, api_key=self._process.key)
                 endpoint = self._endpoint = PydanticAIModel(

@@ -13,20 +13,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
+from retinue.contract.credentials import Cleaner
 from retinue.contract.definition import Tier, read_tier
 from retinue.contract.names import nearest
 from retinue.contract.old_names import with_old_names
 from retinue.errors import AccessDenied, InvalidInput, Unavailable, UnknownName
 
+from .port import LanguageModel
 from .prices import Price
 from .provider_info import ProviderSettings, address_of
-
-if TYPE_CHECKING:
-    from retinue.contract.credentials import Cleaner
-
-    from .port import LanguageModel
 
 ModelSource: TypeAlias = Literal["user", "definition", "task"]
 """Who named a model. A task may come from a plan, a project, an agent or a peer; which one is not known."""
@@ -84,16 +81,16 @@ class Models:
     tiers: Mapping[Tier, str] = field(default_factory=lambda: DEFAULT_TIERS)
     default: str = ""
     providers: Mapping[str, ProviderSettings] = field(default_factory=dict[str, ProviderSettings])
-    ready: "Mapping[str, LanguageModel]" = field(default_factory=dict[str, "LanguageModel"])
+    ready: Mapping[str, LanguageModel] = field(default_factory=dict[str, LanguageModel])
     environment: Mapping[str, str] | None = field(default=None, repr=False)
     prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     allowed: tuple[str, ...] = ()
     trusts_definitions: bool = True
     record: str = ""
-    _opened_models: "dict[str, LanguageModel]" = field(default_factory=dict, repr=False)
+    _opened_models: dict[str, LanguageModel] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def only(cls, model: "LanguageModel") -> "Models":
+    def only(cls, model: LanguageModel) -> "Models":
         """One model for everything: for tests, and for whoever has just one."""
         return cls(
             tiers={"small": model.name, "medium": model.name, "large": model.name},
@@ -194,7 +191,7 @@ class Models:
 
         key_of(provider, self._settings(provider), self._environment)
 
-    def get(self, name: str) -> "LanguageModel":
+    def get(self, name: str) -> LanguageModel:
         """The model called `name`. Opening it asks nobody on the network.
 
         Raises:
@@ -313,13 +310,11 @@ class Models:
             )
         return f"{provider}:{name}"
 
-    def _cleaner(self) -> "Cleaner":
+    def _cleaner(self) -> Cleaner:
         """Takes credentials out of what is kept, also those in variables of the user's own choice."""
-        from retinue.contract.credentials import Cleaner  # noqa: PLC0415 - seldom needed
-
         return Cleaner(self.environment, variables=[settings.key_variable for settings in self.providers.values()])
 
-    def _open_model(self, name: str) -> "LanguageModel":
+    def _open_model(self, name: str) -> LanguageModel:
         provider = _provider_in(name)
         path = name.partition(":")[2]
         if provider == "local":

@@ -5,7 +5,7 @@ price, and what it costs is not known; it is not 0.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +15,6 @@ from retinue.errors import InvalidInput
 from .provider_info import PRICED_AS
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from genai_prices.types import ModelInfo, Provider
 
 

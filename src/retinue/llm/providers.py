@@ -5,7 +5,7 @@ Which model it should be is the business of `models`, how it is spoken to that o
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +29,6 @@ from .provider_info import (
 from .pydantic_ai_model import PydanticAIModel
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from pydantic_ai.models import Model
 
 _LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
@@ -204,7 +202,7 @@ def _unknown_provider(name: str, provider: str) -> UnknownName:
 
 
 @contextmanager
-def _translate_errors(name: str, provider: str, variables: tuple[str, ...]) -> "Generator[None]":
+def _translate_errors(name: str, provider: str, variables: tuple[str, ...]) -> Generator[None]:
     """What goes wrong while a provider is opened, in our words. Theirs are not chained: they may hold a key."""
     try:
         yield

@@ -1,4 +1,8 @@
-"""What is looked at in the answers of an agent of spec 004, requirement by requirement."""
+"""What an agent of spec 004 is sent, and what is checked in its answers, requirement by requirement.
+
+Which skill a body is meant for only a route could say, so all of them are messages; those that must be refused are no
+message at all.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
@@ -8,20 +12,49 @@ from retinue.conformance.answer_checks import (
     each_answer,
     each_object,
     each_object_in_exchange,
+    expect_member,
     garbled_values,
+    is_nonblank,
+    object_at,
+    object_in,
     passes_strict_reader,
+    quote,
+    quote_member,
     same_members,
     strict_object,
     unmixed,
 )
-from retinue.conformance.members import is_nonblank, object_at, object_in, quote, quote_member
-from retinue.conformance.port import Check, ProbeExchange
+from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.dates import parse_timestamp
 from retinue.errors import RetinueError
+
+# Probes.
+
+
+def _question(template: RequestTemplate) -> Probe:
+    words = template.instruction or "What can you do?"
+    task = template.task("question", skill=None, target=None, parameters={}, instruction=words)
+    return Probe("question", task, "A question in words, and nothing else.")
+
+
+PROBES: Final[Mapping[str, ProbeFactory]] = {
+    **GOOD,
+    "question": _question,
+    "not_ascii": ODD["not_ascii"],
+    "unknown_parameter": ODD["unknown_parameter"],
+    **HOSTILE,
+    "no_message": text_probe("no_message", '{"metadata": {}}', "It is JSON, and holds no message."),
+    "no_parts": text_probe("no_parts", '{"message": {"role": "user", "parts": 5}}', "Its message has no parts."),
+}
+
+
+# Checks.
+
 
 _STATES: Final = ("pending", "working", "completed", "failed", "canceled")
 _YOURS: Final = frozenset({"invalid_input", "parse_error", "validation_error", "bad_request", 400, 422})
@@ -36,11 +69,6 @@ def _record(body: JsonObject) -> Iterator[str]:
         yield f"`id` is {quote_member(body, 'id')}"
     if "state" not in _status(body):
         yield f"`status` is {quote_member(body, 'status')}, and has no `state`"
-
-
-def _state(body: JsonObject) -> Iterator[str]:
-    if _status(body).get("state") not in _STATES:
-        yield f"`status.state` is {quote_member(_status(body), 'state')}"
 
 
 def _id(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
@@ -74,12 +102,6 @@ def _part_types(body: JsonObject) -> Iterator[str]:
             yield f"{place}: `text` is {quote_member(part, 'text')}"
         elif kind == "data" and "data" not in part:
             yield f"{place}: `data` is missing"
-
-
-def _role(body: JsonObject) -> Iterator[str]:
-    message = body.get("response_message")
-    if isinstance(message, dict) and message.get("role") != "agent":
-        yield f"`response_message.role` is {quote_member(message, 'role')}"
 
 
 def _artifacts(body: JsonObject) -> Iterator[str]:
@@ -180,13 +202,13 @@ CHECKS: Final[Mapping[str, Check]] = {
     "answers": any_answer,
     "json": each_answer(strict_object),
     "record": each_object(_record),
-    "state": each_object(_state),
+    "state": each_object(expect_member("status.state", lambda value: value in _STATES)),
     "id": each_object_in_exchange(_id),
     "any-task": each_object(_any_task),
     "any-question": each_object(_any_question),
     "response": each_object(_response),
     "parts": each_object(_part_types),
-    "role": each_object(_role),
+    "role": each_object(expect_member("response_message.role", lambda value: value == "agent", within_object=True)),
     "artifacts": each_object(_artifacts),
     "timestamps": each_object(_timestamps),
     "no-nulls": each_object(_no_nulls),

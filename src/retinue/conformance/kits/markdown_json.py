@@ -1,7 +1,12 @@
-"""What is looked at in the answers of an agent of spec 003, requirement by requirement."""
+"""What an agent of spec 003 is sent, and what is checked in its answers, requirement by requirement.
+
+The three of the spec's own tests are `valid`, `unknown_skill` and `partial_data`; their targets are the spec's words
+where nobody says which target is valid.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 from retinue.conformance.answer_checks import (
@@ -10,13 +15,9 @@ from retinue.conformance.answer_checks import (
     each_answer,
     each_object,
     each_object_in_exchange,
+    expect_member,
     garbled_values,
-    passes_strict_reader,
-    same_members,
-    strict_object,
-    unmixed,
-)
-from retinue.conformance.members import (
+    is_amount,
     is_count,
     is_nonblank,
     is_uninformative,
@@ -24,15 +25,60 @@ from retinue.conformance.members import (
     object_at,
     object_in,
     objects_at,
+    passes_strict_reader,
     quote,
     quote_member,
+    same_members,
+    strict_object,
+    unmixed,
     values_in,
 )
-from retinue.conformance.port import Check, ProbeExchange
+from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 from retinue.contract import spec_exact
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.names import fold, to_kebab
 from retinue.errors import InvalidInput
+
+# Probes.
+
+
+def _with_target(make_probe: ProbeFactory) -> ProbeFactory:
+    """The block has a line for the target, so there has to be one."""
+
+    def with_target(template: RequestTemplate) -> Probe:
+        return make_probe(template if template.target else replace(template, target="VALID-TARGET"))
+
+    return with_target
+
+
+def _partial_data(template: RequestTemplate) -> Probe:
+    target = template.partial_target or "PARTIAL-DATA-TARGET"
+    return Probe("partial_data", template.about(target=target).task("partial_data"), "Not all that it needs is there.")
+
+
+def _outside_target(template: RequestTemplate) -> Probe:
+    task = template.about(target="../../../etc/passwd").task("outside")
+    return Probe("outside", task, "Its target is a path that leads out of the repository.")
+
+
+PROBES: Final[Mapping[str, ProbeFactory]] = {
+    name: _with_target(ask)
+    for name, ask in {
+        **GOOD,
+        **ODD,
+        "partial_data": _partial_data,
+        "outside": _outside_target,
+        **HOSTILE,
+        "no_operation": text_probe(
+            "no_operation", "**Agent:** agent\n**Target:** VALID-TARGET\n**Context:** none\n", "It names no operation."
+        ),
+    }.items()
+}
+
+
+# Checks.
+
 
 _STATUSES: Final = ("success", "partial", "error")
 _ERROR_TYPES: Final = ("missing_file", "invalid_input", "parse_error", "access_denied", "timeout", "internal_error")
@@ -44,22 +90,13 @@ _OUTSIDE_TEXT: Final = "root:x:0:0"
 
 # Every answer.
 
-
-def _status(body: JsonObject) -> Iterator[str]:
-    if body.get("status") not in _STATUSES:
-        yield f"`status` is {quote_member(body, 'status')}"
+_STATUS: Final = expect_member("status", lambda value: value in _STATUSES)
 
 
 def _agent(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     expected, actual = exchange.probe.task.agent, body.get("agent")
     if not isinstance(actual, str) or fold(actual) != expected:
         yield f"`agent` is {quote_member(body, 'agent')}, and `{to_kebab(expected)}` was asked"
-
-
-def _version(body: JsonObject) -> Iterator[str]:
-    version = body.get("version")
-    if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        yield f"`version` is {quote_member(body, 'version')}"
 
 
 def _what(body: JsonObject) -> Iterator[str]:
@@ -94,18 +131,6 @@ def _required(body: JsonObject) -> Iterator[str]:
         *(["error_type", "message"] if status == "error" else ["operation", "result"]),
     ]
     yield from (f"`{name}` is null" for name in required if name in body and body[name] is None)
-
-
-def _execution_time(body: JsonObject) -> Iterator[str]:
-    if not is_count(_metadata(body).get("execution_time_ms")):
-        yield f"`metadata.execution_time_ms` is {quote_member(_metadata(body), 'execution_time_ms')}"
-
-
-def _file_counts(body: JsonObject) -> Iterator[str]:
-    metadata = _metadata(body)
-    for name in ("files_read", "files_written"):
-        if name in metadata and not is_count(metadata[name]):
-            yield f"`metadata.{name}` is {quote_member(metadata, name)}"
 
 
 # The spec's own tests, assertion by assertion.
@@ -148,26 +173,13 @@ def _partial_test(body: JsonObject) -> Iterator[str]:
 # Partial envelopes.
 
 
-def _warning_types(body: JsonObject) -> Iterator[str]:
-    for at, warning in enumerate(_warnings(body)):
-        if warning.get("type") not in _WARNING_TYPES:
-            yield f"`warnings[{at}].type` is {quote_member(warning, 'type')}"
-
-
-def _warning_says(name: str) -> ObjectInspector:
+def _each_warning(name: str, is_valid: Callable[[JsonValue], bool] = is_nonblank) -> ObjectInspector:
     def inspect(body: JsonObject) -> Iterator[str]:
         for at, warning in enumerate(_warnings(body)):
-            if not is_nonblank(warning.get(name)):
+            if not is_valid(warning.get(name)):
                 yield f"`warnings[{at}].{name}` is {quote_member(warning, name)}"
 
     return inspect
-
-
-def _completeness(body: JsonObject) -> Iterator[str]:
-    completeness = _metadata(body).get("completeness")
-    number = isinstance(completeness, int | float) and not isinstance(completeness, bool) and 0 <= completeness <= 100
-    if body.get("status") == "partial" and not number:
-        yield f"`metadata.completeness` is {quote_member(_metadata(body), 'completeness')}"
 
 
 def _degrades(body: JsonObject) -> Iterator[str]:
@@ -176,16 +188,6 @@ def _degrades(body: JsonObject) -> Iterator[str]:
 
 
 # Error envelopes.
-
-
-def _error_types(body: JsonObject) -> Iterator[str]:
-    if body.get("status") == "error" and body.get("error_type") not in _ERROR_TYPES:
-        yield f"`error_type` is {quote_member(body, 'error_type')}"
-
-
-def _error_kind(body: JsonObject) -> Iterator[str]:
-    if body.get("error_type") != "invalid_input":
-        yield f"`error_type` is {quote_member(body, 'error_type')}"
 
 
 def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
@@ -197,11 +199,6 @@ def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
         yield f"unknown_skill: `{to_kebab(operation)}`, which it does, is nowhere in the answer"
 
 
-def _error_message(body: JsonObject) -> Iterator[str]:
-    if body.get("status") == "error" and not is_nonblank(body.get("message")):
-        yield f"`message` is {quote_member(body, 'message')}"
-
-
 def _error_context(body: JsonObject) -> Iterator[str]:
     context = body.get("context")
     if not isinstance(context, dict):
@@ -211,12 +208,6 @@ def _error_context(body: JsonObject) -> Iterator[str]:
         is_in_body = name == "operation" and isinstance(body.get("operation"), str)  # C4: either place will do
         if not isinstance(context.get(name), str) and not is_in_body:
             yield f"`context.{name}` is {quote_member(context, name)}"
-
-
-def _error_timestamp(body: JsonObject) -> Iterator[str]:
-    timestamp = _metadata(body).get("error_timestamp")
-    if not isinstance(timestamp, str) or not _TIMESTAMP.fullmatch(timestamp):
-        yield f"`metadata.error_timestamp` is {quote_member(_metadata(body), 'error_timestamp')}"
 
 
 # Requests that are no good, or odd.
@@ -237,11 +228,6 @@ def _outside(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
         yield f"`status` is {quote_member(body, 'status')}, and `/result{used[0]}` is the path"
 
 
-def _not_ascii(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
-    yield from garbled_values(body, exchange)
-    yield from _status(body)
-
-
 def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     bodies = {name: object_in(exchange.text or "") or {} for name, exchange in exchanges.items()}
     if bodies["unknown_parameter"].get("status") == "error" != bodies["valid"].get("status"):
@@ -249,7 +235,7 @@ def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
 
 
 def _corrected(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
-    yield from _status(body)
+    yield from _STATUS(body)
     yield from _agent(body, exchange)
     yield from missing(body, "error_type" if body.get("status") == "error" else "result", "metadata")
 
@@ -373,28 +359,41 @@ def _is_unhelpful(value: JsonValue) -> bool:
 CHECKS: Final[Mapping[str, Check]] = {
     "answers": any_answer,
     "json": each_answer(strict_object),
-    "status": each_object(_status),
+    "status": each_object(_STATUS),
     "agent": each_object_in_exchange(_agent),
-    "version": each_object(_version),
+    "version": each_object(
+        expect_member("version", lambda value: isinstance(value, str) and _VERSION.fullmatch(value) is not None)
+    ),
     "what": each_object(_what),
     "operation": each_object_in_exchange(_operation),
     "validator": each_object_in_exchange(_validator),
     "required": each_object(_required),
-    "execution-time": each_object(_execution_time),
-    "file-counts": each_object(_file_counts),
+    "execution-time": each_object(expect_member("metadata.execution_time_ms", is_count)),
+    "file-counts": each_object(
+        expect_member("metadata.files_read", is_count, optional=True),
+        expect_member("metadata.files_written", is_count, optional=True),
+    ),
     "success-test": each_object_in_exchange(_success_test),
     "error-test": each_object(_error_test),
     "partial-test": each_object(_partial_test),
-    "warning-types": each_object(_warning_types),
-    "warning-recovery": each_object(_warning_says("recovery")),
-    "completeness": each_object(_completeness),
+    "warning-types": each_object(_each_warning("type", lambda value: value in _WARNING_TYPES)),
+    "warning-recovery": each_object(_each_warning("recovery")),
+    "completeness": each_object(
+        expect_member(
+            "metadata.completeness", lambda value: is_amount(value) and cast("float", value) <= 100, when="partial"
+        )
+    ),
     "degrades": each_object(_degrades),
-    "error-types": each_object(_error_types),
-    "error-kind": each_object(_error_kind),
+    "error-types": each_object(expect_member("error_type", lambda value: value in _ERROR_TYPES, when="error")),
+    "error-kind": each_object(expect_member("error_type", lambda value: value == "invalid_input")),
     "lists-operations": _lists_operations,
-    "error-message": each_object(_error_message),
+    "error-message": each_object(expect_member("message", is_nonblank, when="error")),
     "error-context": each_object(_error_context),
-    "error-timestamp": each_object(_error_timestamp),
+    "error-timestamp": each_object(
+        expect_member(
+            "metadata.error_timestamp", lambda value: isinstance(value, str) and _TIMESTAMP.fullmatch(value) is not None
+        )
+    ),
     "scores": each_object(text_for_number),
     "arrays": each_object(wrong_array),
     "booleans": each_object(text_for_boolean),
@@ -402,11 +401,11 @@ CHECKS: Final[Mapping[str, Check]] = {
     "paths": each_object(outside_path),
     "messages": each_object(generic_message),
     "recovery": each_object(generic_suggestion),
-    "impact": each_object(_warning_says("impact")),
+    "impact": each_object(_each_warning("impact")),
     "invalid-input": each_object(_refused),
     "hostile-input": each_object(_refused),
     "outside-path": each_object_in_exchange(_outside),
-    "not-ascii": each_object_in_exchange(_not_ascii),
+    "not-ascii": each_object_in_exchange(garbled_values, lambda body, _: _STATUS(body)),
     "free-parameters": _free_parameters,
     "steady": same_members("status", "agent", "version", "operation"),
     "unmixed": unmixed,

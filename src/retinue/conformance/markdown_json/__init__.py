@@ -1,1 +1,0 @@
-"""What spec 003 asks of an agent: the requirements, the requests, the checks, and an agent that breaks each."""

@@ -1,1 +1,0 @@
-"""What spec 002 asks of an agent: the requirements, the requests, the checks, and an agent that breaks each."""
