@@ -10,7 +10,7 @@ DEMO_GOAL ?= What happens when an answer breaks the contract, and which files ch
 MAKEFLAGS += --no-print-directory
 
 # A caller's Python settings must not leak into .venv, nor move what pip installs elsewhere.
-unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONOPTIMIZE VIRTUAL_ENV
+unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONOPTIMIZE PYTHONDONTWRITEBYTECODE VIRTUAL_ENV
 unexport PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT PIP_NO_BINARY
 export PIP_USER := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -34,6 +34,10 @@ test: $(VENV)/.dev ## run every test (ARGS="-k boundary" selects)
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 ##@ Before every commit
+
+.PHONY: quick
+quick: $(VENV)/.dev ## run the tests that start no process and load no model, with few examples (under a minute)
+	@$(BIN)/python -m pytest --quick -r fE --numprocesses auto --dist worksteal $(ARGS)
 
 .PHONY: check
 check: check-format check-lint check-types check-layers check-locks check-docs ## everything CI judges beside the tests

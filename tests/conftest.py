@@ -1,10 +1,17 @@
-"""What every test shares: Hypothesis profiles, and `--requirement ID` to run the tests of one requirement."""
+"""What every test shares: bytecode, Hypothesis profiles, `--requirement`, `--quick`, and a look at what is left alive."""
 
+import compileall
 import os
 import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.leftovers import end_leftovers
+from tests.quick import QuickRun
 
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
 _HEALTH = [HealthCheck.too_slow]
@@ -19,12 +26,26 @@ settings.load_profile(os.environ.get("RETINUE_HYPOTHESIS") or "retinue")
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Without bytecode every worker, and every program that a test starts, would compile the whole package anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--requirement`."""
+    """Add `--requirement` and `--quick`."""
     parser.addoption(
         "--requirement", action="append", default=[], metavar="ID", help="run only tests that carry this id"
     )
+    parser.addoption("--quick", action="store_true", help="leave out whatever starts a process or loads a model")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once, before workers and programs import it, and leave out what is not quick if asked to."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=2)
+    if config.getoption("--quick"):
+        settings.load_profile("retinue-quick")
+        config.pluginmanager.register(QuickRun(), "retinue-quick")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -35,3 +56,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in items if any(ids.intersection(mark.args) for mark in item.iter_markers("requirement"))]
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = chosen
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left_alive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fail when a process that a test started still lives after the last one."""
+    yield
+    left = end_leftovers(tmp_path_factory.getbasetemp())
+    assert not left, "These processes, started by tests, were still alive at the end:\n" + "\n".join(left)
