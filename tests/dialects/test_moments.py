@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.decoding import format_timestamp, parse_timestamp
 
 SECOND = 1_000_000_000
 

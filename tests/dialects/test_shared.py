@@ -7,8 +7,15 @@ from hypothesis import given, strategies as st
 
 from retinue.contract import json
 from retinue.dialects.decoding import decode_utf8, find_json, quote_keys, unquote_json
-from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_answer_object, read_numbers, validate
-from retinue.dialects.wire_model import NOT_NULL, WireModel
+from retinue.dialects.diagnostics import (
+    NOT_NULL,
+    Diagnostics,
+    WireModel,
+    drop_nulls,
+    parse_answer_object,
+    read_numbers,
+    validate,
+)
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 

@@ -1,4 +1,4 @@
-"""From a text to a wire model: strict JSON, the one narrow repair, what a level bears, and every finding.
+"""From a text to a wire model: strict JSON, the one narrow repair, what a level tolerates, and every finding.
 
 Shared by the dialects that speak JSON. What a message means is each dialect's own business.
 """
@@ -6,15 +6,19 @@ Shared by the dialects that speak JSON. What a message means is each dialect's o
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final, NoReturn, TypeAlias, TypeVar, get_args
+from typing import Annotated, Final, NoReturn, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
 from retinue.contract import json
 from retinue.contract.finding import Finding, Level, Severity, as_detail, findings_of, summarise_findings
 from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import hidden_character
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
+
+__all__ = []
 
 _LEVELS: Final = get_args(Level)
 Wire = TypeVar("Wire", bound=BaseModel)
@@ -203,6 +207,17 @@ def refuse_text(error: ParseError, notes: Diagnostics) -> NoReturn:
     ) from error
 
 
+def take_unknown(
+    value: JsonObject, known: Container[str], notes: Diagnostics, message: str, *, fix: str = "", path: str = ""
+) -> JsonMapping:
+    """Move the keys that the format does not have out of `value`, and note each; `{}` in `message` is the key (C7)."""
+    unknown: JsonMapping = {}
+    for name in [name for name in value if name not in known]:
+        notes.add("unknown", message.format(name[:80]), path=path + pointer([name]), fix=fix)
+        unknown[name] = value.pop(name)
+    return unknown
+
+
 def drop_nulls(value: JsonObject, keys: Container[str], notes: Diagnostics, *, path: str = "") -> None:
     """Take null for "not there" (C16).
 
@@ -230,3 +245,26 @@ def read_numbers(value: JsonObject, keys: Iterable[str], notes: Diagnostics, *, 
         if isinstance(number, int | float) and not isinstance(number, bool):
             value[key] = number
             notes.add("number", f"`{key}` is a number in a text.", path=path + pointer([key]), fix="Send the number.")
+
+
+def not_null(value: object) -> object:
+    """Refuse null where a key may only be absent (C16)."""
+    if value is None:
+        raise PydanticCustomError("null", "null is not allowed here: leave the key out")
+    return value
+
+
+NOT_NULL: Final = BeforeValidator(not_null)
+"""Beside a type with None: the key may be absent, which is None to us, and may not be null."""
+NonBlankText: TypeAlias = Annotated[str, StringConstraints(pattern=r"\S")]
+"""Text that is not blank."""
+
+
+class WireModel(BaseModel):
+    """A message or a part of one, exactly as the format shows it: strict, closed, frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+    def to_json(self) -> JsonMapping:
+        """What was said, key by key; what was not said is absent."""
+        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from retinue.contract.finding import Loss
 from retinue.contract.json import pointer
-from retinue.contract.model import DialectName, Model
+from retinue.contract.model import DialectName, JsonMapping, Model
 from retinue.dialects.port import RenderedMessage
 from retinue.errors import InvalidInput
 
@@ -117,6 +117,12 @@ def _is_same(one: object, other: object, unit_ns: int) -> bool:
     if unit_ns > 1 and isinstance(one, int) and isinstance(other, int):
         return abs(one - other) <= unit_ns // 2
     return one == other and (type(one) is type(other) or isinstance(one, str | list | tuple))
+
+
+def own_extras(extras: JsonMapping, dialect: DialectName) -> JsonMapping:
+    """What an earlier reading in `dialect` left in the extras of a noun."""
+    own: object = extras.get(dialect)
+    return cast("JsonMapping", own) if isinstance(own, dict) else {}
 
 
 def choose_form(form: str | None, forms: tuple[str, ...], dialect: DialectName) -> str:

@@ -9,7 +9,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result, Versions, Warned
 from retinue.contract.task import Question, Task
 from retinue.dialects import dialect, markdown_json
-from retinue.dialects.markdown_json.vocabulary import RECOVERIES
+from retinue.dialects.markdown_json.block import RECOVERIES
 from retinue.dialects.markdown_json.wire import ERROR_TYPES, FAULT_CODES
 from retinue.dialects.port import ParseContext
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid

@@ -14,9 +14,15 @@ from retinue.contract.task import Correction, Task
 from retinue.dialects import dialect, task_signal
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.task_signal.answer_text import ParsedTable, read_answer, read_table, write_answer, write_table
-from retinue.dialects.task_signal.block import read_block, write_block
-from retinue.dialects.task_signal.lines import one_line
-from retinue.dialects.task_signal.prompt import is_plain_key, items_of, read_prompt, write_items, write_prompt
+from retinue.dialects.task_signal.prompt import (
+    is_plain_key,
+    items_of,
+    read_block,
+    read_prompt,
+    write_block,
+    write_items,
+    write_prompt,
+)
 from retinue.dialects.task_signal.wire import (
     AnswerTable,
     JsonReport,
@@ -28,6 +34,7 @@ from retinue.dialects.task_signal.wire import (
     SignalAnswer,
     TableRow,
     TaskCall,
+    one_line,
 )
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of

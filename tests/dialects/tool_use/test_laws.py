@@ -12,8 +12,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
 from retinue.dialects.tool_use import wire
-from retinue.dialects.tool_use.constraints import read_constraints, write_constraints
-from retinue.dialects.tool_use.tool_name import read_summary, write_summary
+from retinue.dialects.tool_use.tool_name import read_constraints, read_summary, write_constraints, write_summary
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 from tests.contract.nouns import json_values, values_of
 from tests.dialects.laws import assert_exact_losses

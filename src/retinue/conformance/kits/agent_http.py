@@ -30,7 +30,7 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects import dialect as dialect_of
-from retinue.dialects.dates import parse_timestamp
+from retinue.dialects.decoding import parse_timestamp
 from retinue.errors import RetinueError
 
 # Probes.

@@ -24,10 +24,9 @@ from retinue.contract.model import DialectName
 from retinue.dialects.port import Parsed, RenderedMessage
 
 from .card import parse_card, render_card, route
-from .parse import parse_result, parse_task
-from .recognise import recognise
+from .parse import parse_result, parse_task, recognise
 from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
-from .status import STATUSES, outcome_of, status_of
+from .wire import STATUSES, outcome_of, status_of
 
 __all__ = [
     "NAME",

@@ -17,12 +17,12 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, fold, to_kebab
 from retinue.contract.version import Version
-from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, refuse
-from retinue.dialects.losses import find_losses
+from retinue.dialects.diagnostics import Diagnostics, drop_nulls, parse_object, refuse, take_unknown
+from retinue.dialects.losses import find_losses, own_extras
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .extras import NAME
+from .parse import NAME
 from .wire import Capability, Card
 
 _CARD: Final = frozenset(Card.model_fields)
@@ -91,8 +91,7 @@ def _card(definition: Definition, base: str) -> JsonMapping:
         "capabilities": [_capability(skill, definition, base) for skill in definition.skills],
     }
     # What an earlier reading kept.
-    own = definition.extras.get(NAME)
-    members = cast("JsonMapping", own) if isinstance(own, dict) else {}
+    members = own_extras(definition.extras, NAME)
     endpoints = members.get("endpoints")
     if _are_endpoints(endpoints) and endpoints != _default_endpoints({**card, "endpoints": endpoints}, definition.name):
         card["endpoints"] = endpoints
@@ -214,9 +213,7 @@ def _note(error: ValidationError, path: str, notes: Diagnostics) -> None:
 
 def _normalise_card(value: JsonObject, path: str, notes: Diagnostics, extras: JsonMapping) -> None:
     """Mend a card where it has one meaning."""
-    for name in [name for name in value if name not in _CARD]:
-        notes.add("unknown", f"A card has no {name[:80]!r}; it was kept.", path=path + pointer([name]))
-        extras[name] = value.pop(name)
+    extras |= take_unknown(value, _CARD, notes, "A card has no {!r}; it was kept.", path=path)
     fills: JsonObject = {"description": "", "endpoints": {}, "capabilities": []}
     for name, fill in fills.items():
         if value.get(name) is None:
@@ -253,9 +250,7 @@ def _endpoint_name(endpoint: JsonValue) -> str:
 
 
 def _normalise_capability(value: JsonObject, path: str, notes: Diagnostics) -> None:
-    for name in [name for name in value if name not in _CAPABILITY]:
-        notes.add("unknown", f"A capability has no {name[:80]!r}; it was left out.", path=path + pointer([name]))
-        del value[name]
+    take_unknown(value, _CAPABILITY, notes, "A capability has no {!r}; it was left out.", path=path)
     drop_nulls(value, ("input_schema", "output_schema"), notes, path=path)
     method = value.get("method")
     if method is None:

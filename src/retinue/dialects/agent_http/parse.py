@@ -1,6 +1,7 @@
 """From text to contract: which of the messages it is, and who reads it."""
 
-from typing import Any, Final, cast, get_args
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import ValidationError
 
@@ -8,10 +9,10 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding, Level, findings_of
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Artifact, Lifecycle, Outcome, Result
 from retinue.contract.task import Correction, Question, Task
-from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.decoding import find_json, format_timestamp, parse_timestamp
 from retinue.dialects.diagnostics import (
     Diagnostics,
     drop_nulls,
@@ -19,23 +20,27 @@ from retinue.dialects.diagnostics import (
     parse_object,
     read_model,
     refuse,
+    take_unknown,
     validate,
 )
-from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.losses import own_extras
+from retinue.dialects.port import DEFAULT_CONTEXT, Detection, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid
 
-from .extras import (
-    NAME,
-    RESULT_FIELDS,
-    TASK_FIELDS,
-    correction_text,
-    extract_extras,
-    normalise_message,
-    parts_of,
-    read_metadata,
+from .wire import (
+    METADATA_KEY,
+    RESERVED_METADATA,
+    STATES,
+    STATUSES,
+    DataPart,
+    HttpMessage,
+    TaskBody,
+    TaskRecord,
+    TaskStatus,
+    TextPart,
 )
-from .status import STATUSES
-from .wire import STATES, TaskBody, TaskRecord, TaskStatus
+
+__all__ = []
 
 
 def parse_task(
@@ -55,7 +60,13 @@ def parse_task(
     fields: JsonMapping
     if is_message(value, context.skill):
         if level != "strict":
-            _normalise_body(value, notes, extras)
+            for other in ("request_message", "task"):
+                if "message" not in value and other in value:
+                    fix = "Call it `message`."
+                    notes.add("message", f"The message is called `{other}`.", path=f"/{other}", fix=fix)
+                    value["message"] = value.pop(other)
+            extras |= take_unknown(value, TaskBody.model_fields, notes, _UNKNOWN, fix=_OWN_METADATA)
+            value["message"] = normalise_message(value["message"], notes, extras, path="/message", role="user")
         body = validate(value, TaskBody, notes, refusal=InvalidInput)
         fields, correction = _message_fields(body, context, notes, extras)
     else:
@@ -115,23 +126,22 @@ def is_message(value: JsonObject, skill: str | None) -> bool:
     return skill is None and simple and value.keys() <= _SIMPLE
 
 
-def _normalise_body(value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
-    """Mend a body where it has one meaning; what the format has no word for goes into `extras`."""
-    for other in ("request_message", "task"):
-        if "message" not in value and other in value:
-            notes.add("message", f"The message is called `{other}`.", path=f"/{other}", fix="Call it `message`.")
-            value["message"] = value.pop(other)
-    extract_extras(value, frozenset(TaskBody.model_fields), notes, extras)
-    value["message"] = normalise_message(value["message"], notes, extras, path="/message", role="user")
-
-
 def _message_fields(
     body: TaskBody, context: ParseContext, notes: Diagnostics, extras: JsonMapping
 ) -> tuple[JsonMapping, Correction | None]:
     """The fields of a task out of a message: its texts are the instruction, its data the parameters."""
     metadata = dict(body.metadata)
     texts, pieces = parts_of(body.message)
-    correction = _correction(metadata, notes)
+    # Why the request is made again; what cannot be read of it stays in the metadata.
+    correction: Correction | None = None
+    if "correction" in metadata:
+        try:
+            correction = Correction.model_validate_json(json.dumps(metadata["correction"]))
+            del metadata["correction"]
+        except ValidationError as error:
+            for each in findings_of(error, rule=""):
+                path, severity = f"/metadata/correction{each.path}", notes.severity("standard")
+                notes.add("correction", each.message, path=path, fix="Leave it out.", severity=severity)
     if correction is not None and texts and texts[-1] == correction_text(correction):
         texts = texts[:-1]
     base: JsonMapping = {"id": "", "agent": context.agent}
@@ -160,21 +170,6 @@ def _message_fields(
         "extras": {NAME: extras} if extras else {},
     }
     return fields, correction
-
-
-def _correction(metadata: JsonMapping, notes: Diagnostics) -> Correction | None:
-    """Why the request is made again; one that cannot be read stays in the metadata."""
-    if "correction" not in metadata:
-        return None
-    try:
-        correction = Correction.model_validate_json(json.dumps(metadata["correction"]))
-    except ValidationError as error:
-        for each in findings_of(error, rule=""):
-            path = f"/metadata/correction{each.path}"
-            notes.add("correction", each.message, path=path, fix="Leave it out.", severity=notes.severity("standard"))
-        return None
-    del metadata["correction"]
-    return correction
 
 
 _PASSED_THROUGH: Final = ("request_message", "history", "session_id", "created_at", "updated_at")
@@ -210,7 +205,7 @@ def _state_word(state: str) -> str:
 
 def _normalise_record(value: JsonObject, notes: Diagnostics, extras: JsonMapping, context: ParseContext) -> None:
     """Mend a record where it has one meaning; what the format has no word for goes into `extras`."""
-    extract_extras(value, frozenset(TaskRecord.model_fields), notes, extras)
+    extras |= take_unknown(value, TaskRecord.model_fields, notes, _UNKNOWN, fix=_OWN_METADATA)
     drop_nulls(value, tuple(value), notes)
     if "id" not in value:
         notes.add("id", "The record has no `id`.", path="/id", fix="Say the task's `id`.")
@@ -218,17 +213,11 @@ def _normalise_record(value: JsonObject, notes: Diagnostics, extras: JsonMapping
     for name, role in (("request_message", "user"), ("response_message", "agent")):
         if name in value:
             value[name] = normalise_message(value[name], notes, extras, path=f"/{name}", role=role)
-    state = value["status"]
-    if isinstance(state, str):
+    if isinstance(value["status"], str):
         notes.add("state", "The status is a bare word.", path="/status", fix='Send `{"state": …}`.')
-        value["status"] = {"state": state}
-    _normalise_status(cast("JsonObject", value["status"]), value, notes, extras)
-
-
-def _normalise_status(status: JsonObject, value: JsonObject, notes: Diagnostics, extras: JsonMapping) -> None:
-    unknown: JsonMapping = {}
-    extract_extras(status, frozenset(TaskStatus.model_fields), notes, unknown, path="/status")
-    if unknown:
+        value["status"] = {"state": value["status"]}
+    status = cast("JsonObject", value["status"])
+    if unknown := take_unknown(status, TaskStatus.model_fields, notes, _UNKNOWN, fix=_OWN_METADATA, path="/status"):
         extras["status"] = unknown
     drop_nulls(status, tuple(status), notes, path="/status")
     message = status.get("message")
@@ -402,3 +391,205 @@ def error_json(fault: Fault) -> JsonMapping:
         del fields["timestamp_ns"]
         fields["timestamp"] = moment
     return fields
+
+
+NAME: Final = "agent_http"
+
+TASK_FIELDS: Final = frozenset({"id", "instruction", "parameters", "extras"})
+"""What of a task the format says in its own words."""
+
+RESULT_FIELDS: Final = frozenset(
+    {"task_id", "lifecycle", "outcome", "data", "content", "artifacts", "fault", "extras", "native", "reasoning"}
+)
+"""What of a result it does, and the two that are never handed on."""
+
+ModelT = TypeVar("ModelT", bound=Model)
+_UNWRITTEN: Final = frozenset({"left_out", "message", "parts"})
+
+
+def metadata_fields(model: Model, exclude: frozenset[str]) -> JsonMapping:
+    """The fields of `model` that differ from their defaults, without those that are `exclude` elsewhere."""
+    return model.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=set(exclude))
+
+
+def read_metadata(
+    metadata: JsonMapping, model_type: type[ModelT], base: JsonMapping, notes: Diagnostics, *, exclude: frozenset[str]
+) -> ModelT:
+    """`base` with what the metadata says beside it. What is `exclude` elsewhere cannot be said there.
+
+    What is used leaves the metadata; what cannot be used stays.
+    """
+    rest = metadata.get(METADATA_KEY)
+    if rest is None:
+        return model_type.model_validate_json(json.dumps(base))
+    severity = notes.severity("standard")
+    path = f"/metadata/{METADATA_KEY}"
+    conflicts = exclude.intersection(cast("JsonMapping", rest)) if isinstance(rest, dict) else {"anything"}
+    if conflicts:
+        what = f"`metadata.{METADATA_KEY}` cannot say {', '.join(sorted(conflicts))}."
+        notes.add(METADATA_KEY, what, path=path, fix="Leave it out.", severity=severity)
+        return model_type.model_validate_json(json.dumps(base))
+    try:
+        read = model_type.model_validate_json(json.dumps({**base, **cast("JsonMapping", rest)}))
+    except ValidationError as error:
+        for each in findings_of(error, rule=""):
+            notes.add(METADATA_KEY, each.message, path=path + each.path, fix="Leave it out.", severity=severity)
+        return model_type.model_validate_json(json.dumps(base))
+    del metadata[METADATA_KEY]
+    return read
+
+
+_UNKNOWN: Final = "The format has no `{}` here; it was kept."
+_OWN_METADATA: Final = "Put what is yours into `metadata`."
+
+
+def restore_extras(extras: JsonMapping, message: JsonMapping, fits: Mapping[str, Callable[[object], bool]]) -> None:
+    """Write what an earlier reading set aside, where the format leaves it a place.
+
+    Args:
+        extras: Those of the noun.
+        message: The message so far; what came along is added.
+        fits: The fields of the format that ride in the extras, with what may stand there.
+    """
+    for name, value in own_extras(extras, NAME).items():
+        if name == "metadata":
+            entries = cast("JsonMapping", value) if isinstance(value, dict) else {}
+            free = {key: entry for key, entry in entries.items() if key not in RESERVED_METADATA}
+            if free:
+                message["metadata"] = {**message.get("metadata", {}), **free}
+        elif name == "artifacts" and "artifacts" in fits and fits[name](value):
+            message[name] = [*message.get(name, []), *cast("list[Any]", value)]
+        elif name not in message and name not in _UNWRITTEN and (name not in fits or fits[name](value)):
+            message[name] = value
+
+
+_TYPES: Final = ("text", "data")
+
+
+def build_message(role: str, text: str | None, data: list[Any]) -> JsonMapping:
+    """A message with one part for the text, if there is any, and one for each piece of data."""
+    parts: list[JsonMapping] = [] if text is None else [{"type": "text", "text": text}]
+    return {"role": role, "parts": [*parts, *({"type": "data", "data": each} for each in data)]}
+
+
+def parts_of(message: HttpMessage | None) -> tuple[list[str], list[Any]]:
+    """The texts and the pieces of data of a message."""
+    parts = [] if message is None else message.parts
+    texts = [each.text for each in parts if isinstance(each, TextPart)]
+    return texts, [each.data for each in parts if isinstance(each, DataPart)]
+
+
+def correction_text(correction: Correction) -> str:
+    """The correction as text, for an agent that reads nothing else."""
+    return " ".join(part for part in ("The last answer was refused.", correction.message, correction.hint) if part)
+
+
+def normalise_message(value: JsonValue, notes: Diagnostics, extras: JsonMapping, *, path: str, role: str) -> JsonValue:
+    """Mend a message where it has one meaning: a bare text, another spelling of a part, a part without a word of ours.
+
+    Args:
+        value: The message as it came.
+        notes: Takes a note of everything that was mended.
+        extras: Takes the parts that the format has no word for.
+        path: Where the message stands.
+        role: Who speaks, for one that does not say.
+    """
+    if isinstance(value, str):
+        notes.add("message", "The message is a bare text.", path=path, fix="Send `role` and `parts`.")
+        return {"role": role, "parts": [{"type": "text", "text": value}]}
+    if not isinstance(value, dict):
+        return value
+    if "role" not in value:
+        notes.add("message", "The message does not say its `role`.", path=path, fix=f"Say `role`: {role!r}.")
+        value["role"] = role
+    if unknown := take_unknown(
+        value, HttpMessage.model_fields, notes, "A message has no {!r}; it was kept.", path=path
+    ):
+        extras.setdefault("message", {}).update(unknown)
+    parts = value.get("parts")
+    if isinstance(parts, list):
+        value["parts"] = [
+            part for at, part in enumerate(parts) if not _extract_part(part, notes, extras, f"{path}/parts/{at}")
+        ]
+    return value
+
+
+def _extract_part(part: JsonValue, notes: Diagnostics, extras: JsonMapping, path: str) -> bool:
+    """Mend one part; True when it is none of ours and was kept elsewhere."""
+    if not isinstance(part, dict):
+        return False
+    if "type" not in part and part.get("kind") in _TYPES:
+        notes.add("part", "A part says `kind`.", path=path, fix="Say `type`.")
+        part["type"] = part.pop("kind")
+    if part.get("type") == "artifact_data" and isinstance(part.get("data"), dict):
+        part["type"] = "data"
+    kind = part.get("type")
+    own = TextPart if kind == "text" else DataPart if kind == "data" else None
+    if own is None:
+        if not isinstance(kind, str):
+            return False
+        notes.add("part", f"A part of type {kind[:80]!r} was kept, and not read.", path=path)
+        cast("list[JsonObject]", extras.setdefault("parts", [])).append(part)
+        return True
+    for name, rest in take_unknown(
+        part, own.model_fields, notes, "A part has no {!r}; it was left out.", path=path
+    ).items():
+        extras.setdefault("left_out", []).append({"part": path, name: rest})
+    return False
+
+
+_RECORD: Final = ("id", "response_message", "artifacts", "request_message", "history", "session_id", "created_at")
+
+
+def recognise(text: str) -> tuple[Detection, ...]:
+    """Say as what `text` could be read; anything in JSON could be the input or the output of a skill."""
+    value = find_json(text)
+    if not isinstance(value, dict):
+        return ()
+    certain = tuple(
+        detection for detection in (_card(value), _record(value), _body(value), _error(value)) if detection is not None
+    )
+    possible = (
+        Detection("agent_http", "result", "skill", "possible", "any JSON object may be the output of a skill"),
+        Detection("agent_http", "task", "skill", "possible", "any JSON object may be the parameters of a skill"),
+    )
+    return certain or possible
+
+
+def _card(value: JsonObject) -> Detection | None:
+    several = value.get("agents")
+    first = several[0] if isinstance(several, list) and several else value
+    capabilities = first.get("capabilities") if isinstance(first, dict) else None
+    if not isinstance(first, dict) or not isinstance(capabilities, list):
+        return None
+    routes = all(isinstance(each, dict) and "endpoint" in each for each in capabilities)
+    is_certain = routes and (bool(capabilities) or "endpoints" in first)
+    why = 'it has "capabilities" with an "endpoint" each' if is_certain else 'it has a list of "capabilities"'
+    return Detection("agent_http", "definition", "agent.json", "certain" if is_certain else "likely", why)
+
+
+def _record(value: JsonObject) -> Detection | None:
+    status = value.get("status")
+    if not isinstance(status, dict) or "state" not in status:
+        return None
+    is_certain = status["state"] in tuple(STATES) and any(name in value for name in _RECORD)
+    why = 'it has a "status" with a "state"'
+    return Detection("agent_http", "result", "task", "certain" if is_certain else "likely", why)
+
+
+def _body(value: JsonObject) -> Detection | None:
+    message = value.get("message", value.get("request_message"))
+    if isinstance(message, dict) and isinstance(message.get("parts"), list):
+        return Detection("agent_http", "task", "task", "certain", 'it has a "message" with "parts"')
+    if isinstance(value.get("task"), str) and value.keys() <= {"task", "id", "session_id", "metadata"}:
+        return Detection(
+            "agent_http", "task", "task", "likely", 'it has a "task" and nothing that is not posted with one'
+        )
+    return None
+
+
+def _error(value: JsonObject) -> Detection | None:
+    error = value.get("error")
+    if value.keys() == {"error"} and isinstance(error, dict) and "message" in error:
+        return Detection("agent_http", "result", "skill", "likely", 'it is an "error" and nothing else')
+    return None

@@ -9,14 +9,27 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Outcome, Result
 from retinue.contract.task import Correction, Task
-from retinue.dialects.dates import format_timestamp, parse_timestamp
+from retinue.dialects.decoding import format_timestamp, parse_timestamp
 from retinue.dialects.diagnostics import Diagnostics, read_model
-from retinue.dialects.losses import choose_form, rendered_message
+from retinue.dialects.losses import choose_form, own_extras, rendered_message
 from retinue.dialects.port import DEFAULT_AGENT, ParseContext, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .extras import NAME, RESULT_FIELDS, TASK_FIELDS, build_message, correction_text, metadata_fields, restore_extras
-from .parse import error_in, error_json, is_message, is_record, parse_result, parse_task
+from .parse import (
+    NAME,
+    RESULT_FIELDS,
+    TASK_FIELDS,
+    build_message,
+    correction_text,
+    error_in,
+    error_json,
+    is_message,
+    is_record,
+    metadata_fields,
+    parse_result,
+    parse_task,
+    restore_extras,
+)
 from .wire import METADATA_KEY, OUTCOMES, STATES, HttpMessage, State
 
 TASK_FORMS: Final = ("task", "skill")
@@ -124,7 +137,11 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
             status["message"] = fault.message
     elif result.lifecycle == "input_required" and result.questions:
         status["message"] = "\n".join(each.text for each in result.questions)
-    timestamp = _timestamp(result)
+    # When it failed; else the time that came along, unless it would be read as that of the failure.
+    timestamp = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
+    original: object = own_extras(result.extras, NAME).get("timestamp")
+    if timestamp is None and isinstance(original, str) and (fault is None or parse_timestamp(original) is None):
+        timestamp = original
     if timestamp is not None:
         status["timestamp"] = timestamp
     if metadata:
@@ -138,17 +155,6 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         read=lambda text: parse_result(text).value,
         reasons={"/fault": _REQUIRED, "/outcome": f"{state!r} is the nearest word"},
     )
-
-
-def _timestamp(result: Result) -> str | None:
-    """When it failed; else the time of the status that came along, unless it would be read as that of the failure."""
-    fault = result.fault
-    timestamp = None if fault is None or fault.timestamp_ns is None else format_timestamp(fault.timestamp_ns)
-    own: object = result.extras.get(NAME)
-    original: object = cast("JsonMapping", own).get("timestamp") if isinstance(own, dict) else None
-    if timestamp is None and isinstance(original, str) and (fault is None or parse_timestamp(original) is None):
-        return original
-    return timestamp
 
 
 def _state(result: Result) -> State:
@@ -165,10 +171,6 @@ def _state(result: Result) -> State:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _is_message(value: object) -> bool:
@@ -194,7 +196,7 @@ def _reject(value: object) -> bool:
 _FITS: Final = {
     "request_message": _is_message,
     "response_message": _reject,
-    "history": _is_list,
+    "history": lambda value: isinstance(value, list),
     "artifacts": _are_foreign_artifacts,
     "session_id": _is_text,
     "created_at": _is_text,

@@ -26,8 +26,7 @@ from typing import Final
 from retinue.contract.model import DialectName
 
 from .block import Block, BlockField, find_blocks
-from .parse import parse_result, parse_task
-from .recognise import recognise
+from .parse import parse_result, parse_task, recognise
 from .render import RESULT_FORMS, TASK_FORMS, display, render_result, render_retry, render_task
 from .wire import ERROR_TYPES, FAULT_CODES
 

@@ -1,5 +1,6 @@
 """From text to contract: the input block becomes a `Task`, the envelope a `Result`."""
 
+import re
 from typing import Any, Final, cast
 
 from pydantic import ValidationError
@@ -13,16 +14,25 @@ from retinue.contract.names import fold
 from retinue.contract.result import Result, Versions, Warned
 from retinue.contract.task import Correction, Question, Task
 from retinue.contract.version import is_version
-from retinue.dialects.dates import parse_timestamp
-from retinue.dialects.decoding import PLACEHOLDER_FIX, decode_utf8, placeholder_problem
+from retinue.dialects.decoding import PLACEHOLDER_FIX, decode_utf8, find_json, parse_timestamp, placeholder_problem
 from retinue.dialects.diagnostics import Diagnostics, parse_answer_object, read_model, refuse, validate
-from retinue.dialects.port import DEFAULT_AGENT, DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.port import DEFAULT_AGENT, DEFAULT_CONTEXT, Detection, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-from .block import KEYS, LISTS, Block, BlockField, find_blocks
-from .contract_checks import check_answer
-from .normalise import Normalisation, normalise
-from .vocabulary import ASKING, agent_in, context_in, from_wire, instruction_in, strip_unstated
+from .block import (
+    ASKING,
+    KEYS,
+    LISTS,
+    Block,
+    BlockField,
+    agent_in,
+    context_in,
+    find_blocks,
+    from_wire,
+    instruction_in,
+    strip_unstated,
+)
+from .contract_checks import Normalisation, check_answer, normalise
 from .wire import (
     ERROR_TYPES,
     FAULT_CODES,
@@ -32,6 +42,8 @@ from .wire import (
     SuccessEnvelope,
     envelope_for,
 )
+
+__all__ = []
 
 _NAME: Final = "markdown_json"
 _MAX_BLOCKS: Final = 100
@@ -343,3 +355,43 @@ def _failure(envelope: ErrorEnvelope, extras: JsonMapping) -> JsonMapping:
     if envelope.operation is None and operation and operation.strip():
         fields["skill"] = operation
     return fields
+
+
+_BOLD_KEY: Final = re.compile(r"\*\*\s*agent\s*(?::\*\*|\*\*\s*:)", re.IGNORECASE)
+
+
+def recognise(text: str) -> tuple[Detection, ...]:
+    """Say as what `text` could be read: an input block, an envelope, or nothing."""
+    ensure_text(text, "message")
+    return (*_answer(text), *_request(text))
+
+
+def _request(text: str) -> tuple[Detection, ...]:
+    if _BOLD_KEY.search(text) is None:
+        return ()
+    blocks = find_blocks(text)
+    if len(blocks) != 1:
+        return ()
+    whole = blocks[0].get("Operation") is not None
+    why = "it has the bold keys Agent and Operation" if whole else "it has the bold key Agent"
+    form = "invocation" if blocks[0].after.startswith("Execute ") else "block"
+    suffix = ", and a correction" if blocks[0].correction else ""
+    return (Detection("markdown_json", "task", form, "certain" if whole else "likely", why + suffix),)
+
+
+def _answer(text: str) -> tuple[Detection, ...]:
+    value = find_json(text) if '"status"' in text else None
+    if not isinstance(value, dict) or value.get("status") not in ("success", "partial", "error"):
+        return ()
+    head = "agent" in value and "version" in value
+    if value["status"] == "error" and "error_type" in value and ("context" in value or "recovery_suggestions" in value):
+        body, marks = True, '"error_type" and "recovery_suggestions"'
+    else:
+        body, marks = "result" in value, '"result"'
+    if head and body:
+        why = f'it has "status", "agent", "version" and {marks}'
+        return (Detection("markdown_json", "result", "envelope", "certain", why),)
+    if head or (body and ("warnings" in value or value["status"] == "error")):
+        why = 'it has "status" and parts of the envelope'
+        return (Detection("markdown_json", "result", "envelope", "likely", why),)
+    return (Detection("markdown_json", "result", "envelope", "possible", 'it has "status"'),) if body else ()

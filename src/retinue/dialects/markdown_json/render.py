@@ -6,30 +6,36 @@ from typing import Any, Final, cast
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
-from retinue.contract.model import JsonMapping
+from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.sanitize import escape_markdown, printable
 from retinue.contract.task import Correction, Task
 from retinue.contract.version import Version, is_compatible
-from retinue.dialects.dates import format_timestamp
-from retinue.dialects.losses import NO_EQUIVALENT, choose_form, rendered_message
+from retinue.dialects.decoding import format_timestamp
+from retinue.dialects.losses import NO_EQUIVALENT, choose_form, own_extras, rendered_message
 from retinue.dialects.port import DEFAULT_AGENT, Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .block import KEYS, LISTS, is_unknown_key, item_text, line_text, prose_text, starts_or_fences
-from .parse import MILLISECOND, parse_result, parse_task
-from .vocabulary import (
+from .block import (
     ASKING,
     AT_WORK,
     CLOSING_SENTENCES,
+    KEYS,
+    LISTS,
     NO_WARNING,
     RECOVERIES,
     UNSTATED,
     agent_text,
     context_text,
     instruction_in,
+    is_unknown_key,
+    item_text,
+    line_text,
+    prose_text,
+    starts_or_fences,
     to_wire,
 )
+from .parse import MILLISECOND, parse_result, parse_task
 from .wire import (
     CONTRACT,
     ERROR_TYPES,
@@ -45,7 +51,7 @@ from .wire import (
 RESULT_FORMS: Final = ("envelope", "wide")
 """`wide` is for readers that look for the operation of a failure at the top (C4): it says it there too."""
 
-_NAME: Final = "markdown_json"
+_NAME: Final[DialectName] = "markdown_json"
 _ASKS: Final = Warned(type="incomplete_context", message=ASKING, synthetic=True)
 _WORKS: Final = Warned(type="incomplete_context", message=AT_WORK, synthetic=True)
 _UNEXPLAINED: Final = Warned(type="degraded_analysis", message=NO_WARNING, synthetic=True)
@@ -76,7 +82,7 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         if warnings := _all_warnings(result, status):
             envelope["warnings"] = [_warning(each) for each in warnings]
     envelope["metadata"] = _metadata(result, is_failure=status == "error")
-    _restore_extras(result.extras.get(_NAME), envelope)
+    _restore_extras(own_extras(result.extras, _NAME), envelope)
     return rendered_message(
         json.dumps(envelope),
         form,
@@ -243,9 +249,8 @@ def _as_sentence(text: str) -> str:
 # What the format has no word for
 
 
-def _restore_extras(extras: object, envelope: JsonMapping) -> None:
+def _restore_extras(own: JsonMapping, envelope: JsonMapping) -> None:
     """Write what an earlier reading set aside."""
-    own = cast("JsonMapping", extras) if isinstance(extras, dict) else {}
     shape = {*envelope_for(envelope["status"]).model_fields}
     if envelope["status"] == "error" and "partial_results" not in envelope:
         shape.add("result")  # which would be read as the partial results
@@ -365,8 +370,7 @@ def _list(heading: str, items: list[str]) -> str:
 
 def _own_extras(extras: JsonMapping) -> tuple[str, list[str]]:
     """The prose before the block, and the lines of the fields that the format has no word for."""
-    raw: object = extras.get("markdown_json")
-    own = cast("JsonMapping", raw) if isinstance(raw, dict) else {}
+    own = own_extras(extras, _NAME)
     before, fields = own.get("before"), own.get("fields")
     mapping = cast("JsonMapping", fields) if isinstance(fields, dict) else {}
     lines = [

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from retinue.contract.model import Completeness, Count, JsonMapping
 from retinue.contract.result import Artifact, WarningType
-from retinue.dialects.wire_model import NOT_NULL, NonBlankText, WireModel
+from retinue.dialects.diagnostics import NOT_NULL, NonBlankText, WireModel
 from retinue.errors import FaultCode
 
 CONTRACT: Final = "1.0"

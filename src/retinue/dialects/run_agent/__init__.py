@@ -18,8 +18,16 @@ from typing import Final
 from retinue.contract.model import DialectName
 
 from .config import Config, ModelOverrides, ParsedConfig, read_config
-from .parse import parse_result, parse_task, parse_value, read_correction, read_history, tool_names, write_history
-from .recognise import recognise
+from .parse import (
+    parse_result,
+    parse_task,
+    parse_value,
+    read_correction,
+    read_history,
+    recognise,
+    tool_names,
+    write_history,
+)
 from .render import render_arguments, render_result, render_retry, render_task
 from .wire import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
 

@@ -76,7 +76,12 @@ def read_config(config: JsonMapping, environment: Mapping[str, str] | None = Non
     values = {key: value for key, value in config.items() if value is not None}
     ignored, findings = _ignored_keys(values)
     settings, problems = _valid_settings({key: value for key, value in values.items() if key in _KEYS}, pointer)
-    from_environment, misread = _environment(environment or {}, values)
+    # What the environment adds to that.
+    variables = {key: (environment or {}).get(key.upper(), "") for key in Config.model_fields if key not in values}
+    texts = {key: text for key, text in variables.items() if text.strip()}
+    from_environment, misread = _valid_settings(
+        {key: _VALUES.get(key, str)(text) for key, text in texts.items()}, lambda where: str(where[0]).upper()
+    )
     return ParsedConfig(
         Config.model_validate({**from_environment, **settings}), ignored, (*findings, *problems, *misread)
     )
@@ -95,22 +100,22 @@ def _ignored_keys(values: JsonMapping) -> tuple[tuple[str, ...], list[Finding]]:
     if isinstance(overrides, dict):
         mapping = cast("JsonMapping", overrides)
         unknown += [(("model_overrides", key), roles) for key in mapping if key not in roles]
-    findings = [_ignored_finding(path, names) for path, names in unknown[:_MAX_FINDINGS]]
+    findings: list[Finding] = []
+    for path, names in unknown[:_MAX_FINDINGS]:
+        near = nearest(path[-1], sorted(names), limit=1)
+        findings.append(
+            Finding(
+                rule="run_agent/config-ignored",
+                message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
+                path=pointer(path),
+                severity="info",
+                fix=f"Did you mean {near[0]!r}?" if near else "",
+            )
+        )
     if len(unknown) > _MAX_FINDINGS:
         message = f"{len(unknown) - _MAX_FINDINGS} more settings are not known, and ignored."
         findings.append(Finding(rule="run_agent/config-ignored", message=message, severity="info"))
     return tuple(pointer(path) for path, _ in unknown), findings
-
-
-def _ignored_finding(path: tuple[str, ...], names: frozenset[str]) -> Finding:
-    near = nearest(path[-1], sorted(names), limit=1)
-    return Finding(
-        rule="run_agent/config-ignored",
-        message=f"The setting {path[-1][:100]!r} is not known, and ignored.",
-        path=pointer(path),
-        severity="info",
-        fix=f"Did you mean {near[0]!r}?" if near else "",
-    )
 
 
 def _valid_settings(
@@ -135,23 +140,12 @@ def _valid_settings(
     return dict(settings), []
 
 
-def _environment(environment: Mapping[str, str], values: JsonMapping) -> tuple[dict[str, object], list[Finding]]:
-    """What the environment adds to what is said."""
-    texts = {key: environment[key.upper()] for key in Config.model_fields if key.upper() in environment}
-    settings = {key: _VALUES.get(key, str)(text) for key, text in texts.items() if key not in values and text.strip()}
-    return _valid_settings(settings, lambda where: str(where[0]).upper())
-
-
 def _number(text: str) -> object:
     try:
         number = float(text)
     except ValueError:
         return text
     return number if math.isfinite(number) else text
-
-
-def _split_list(text: str) -> list[str]:
-    return [part for each in text.split(",") if (part := each.strip())]
 
 
 def _object(text: str) -> Any:
@@ -163,6 +157,6 @@ def _object(text: str) -> Any:
 
 _VALUES: Final[dict[str, Callable[[str], object]]] = {
     "domain_timeout_secs": _number,
-    "only_domains": _split_list,
+    "only_domains": lambda text: [part for each in text.split(",") if (part := each.strip())],
     "model_overrides": _object,
 }

@@ -14,6 +14,7 @@ from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Trace
 from retinue.contract.task import Context, Correction, Task
+from retinue.dialects.decoding import find_json, quote_keys
 from retinue.dialects.diagnostics import (
     Diagnostics,
     drop_nulls,
@@ -24,11 +25,13 @@ from retinue.dialects.diagnostics import (
     refuse,
     validate,
 )
-from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.port import DEFAULT_CONTEXT, Detection, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid
 
 from .config import read_config
 from .wire import CORRECTION, DATA, AgentOutputMinimal, AnswerExtensions, Arguments, ToolTraceMinimal, read_outcome
+
+__all__ = []
 
 _LONGEST_S: Final = 1e11
 """Seconds, some three thousand years. What is longer is no time that passed."""
@@ -110,8 +113,19 @@ def read_answer(value: JsonObject, context: ParseContext, notes: Diagnostics) ->
     """
     wire = validate(value, AgentOutputMinimal, notes, refusal=OutputInvalid, normalise=_normalise)
     duration_ns = _wall_clock(wire.response_time_secs, "/response_time_secs", notes)
-    traces = tuple(_trace(item, f"/traces/{at}", notes) for at, item in enumerate(wire.traces))
-    values, extras = _extensions(wire.model_extra or {}, notes)
+    traces: list[Trace] = []
+    for at, item in enumerate(wire.traces):
+        trace_ns = None
+        if item.duration_secs is not None:
+            trace_ns = _wall_clock(item.duration_secs, f"/traces/{at}/duration_secs", notes)
+        traces.append(Trace(tool=item.tool, output=item.output, args=item.args, duration_ns=trace_ns))
+    # The further keys: those that say a noun of the contract, and the rest.
+    fields = wire.model_extra or {}
+    values = {key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None}
+    extras = {key: value for key, value in fields.items() if key not in values}
+    if extras.get("error"):
+        fix = "Say what went wrong as text, or as an object with `message`."
+        notes.add("error", "`error` is there and says nothing we can read.", path="/error", fix=fix)
     if notes.has_errors:
         refuse(notes, OutputInvalid)
     lifecycle, outcome = read_outcome(values, values.get("outcome"))
@@ -126,25 +140,13 @@ def read_answer(value: JsonObject, context: ParseContext, notes: Diagnostics) ->
         artifacts=values.get("artifacts", ()),
         warnings=values.get("warnings", ()),
         fault=values.get("error") or None,
-        traces=traces,
+        traces=tuple(traces),
         duration_ns=duration_ns or None,
         attempts=values.get("attempts", ()),
         questions=values.get("questions", ()),
         extras={"run_agent": extras} if extras else {},
     )
     return Parsed(result, "answer", tuple(notes.findings))
-
-
-def _extensions(fields: JsonMapping, notes: Diagnostics) -> tuple[dict[str, Any], JsonMapping]:
-    """The further keys of an answer: those that say a noun of the contract, and the rest."""
-    values: dict[str, Any] = {
-        key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None
-    }
-    extras = {key: value for key, value in fields.items() if key not in values}
-    if extras.get("error"):
-        fix = "Say what went wrong as text, or as an object with `message`."
-        notes.add("error", "`error` is there and says nothing we can read.", path="/error", fix=fix)
-    return values, extras
 
 
 def _normalise(value: JsonObject, notes: Diagnostics) -> None:
@@ -154,30 +156,21 @@ def _normalise(value: JsonObject, notes: Diagnostics) -> None:
         notes.add("traces", "`traces` is missing; no tool was called.", path="/traces", fix="Send an empty array.")
     traces = value["traces"]
     for at, item in enumerate(traces if isinstance(traces, list) else ()):
-        if isinstance(item, dict):
-            _normalise_trace(item, f"/traces/{at}", notes)
+        if not isinstance(item, dict):
+            continue
+        path = f"/traces/{at}"
+        drop_nulls(item, ["args", "duration_secs"], notes, path=path)
+        if notes.level != "lenient":
+            continue
+        read_numbers(item, ["duration_secs"], notes, path=path)
+        if isinstance(item.get("output"), dict | list):
+            item["output"] = json.dumps(item["output"])
+            notes.add("output", "`output` was no text; it is now its JSON.", path=f"{path}/output", fix="Send text.")
+        for key in [key for key in item if key not in ToolTraceMinimal.model_fields]:
+            del item[key]
+            notes.add("closed", f"A trace item has no {key[:100]!r}; it was dropped.", path=path, fix="Leave it out.")
     if notes.level == "lenient":
         read_numbers(value, ["response_time_secs"], notes)
-
-
-def _normalise_trace(item: JsonObject, path: str, notes: Diagnostics) -> None:
-    drop_nulls(item, ["args", "duration_secs"], notes, path=path)
-    if notes.level != "lenient":
-        return
-    read_numbers(item, ["duration_secs"], notes, path=path)
-    if isinstance(item.get("output"), dict | list):
-        item["output"] = json.dumps(item["output"])
-        notes.add("output", "`output` was no text; it is now its JSON.", path=f"{path}/output", fix="Send text.")
-    for key in [key for key in item if key not in ToolTraceMinimal.model_fields]:
-        del item[key]
-        notes.add("closed", f"A trace item has no {key[:100]!r}; it was dropped.", path=path, fix="Leave it out.")
-
-
-def _trace(item: ToolTraceMinimal, path: str, notes: Diagnostics) -> Trace:
-    duration_ns = None
-    if item.duration_secs is not None:
-        duration_ns = _wall_clock(item.duration_secs, f"{path}/duration_secs", notes)
-    return Trace(tool=item.tool, output=item.output, args=item.args, duration_ns=duration_ns)
 
 
 def _wall_clock(seconds: float, path: str, notes: Diagnostics) -> int | None:
@@ -289,19 +282,18 @@ def _copy_fields(fields: Mapping[str, Any], notes: Diagnostics) -> JsonObject:
     }
     traces: object = copy.get("traces")
     if isinstance(traces, list | tuple):
-        copy["traces"] = [_copy_trace(item, at, notes) for at, item in enumerate(cast("list[JsonValue]", traces))]
+        copy["traces"] = [
+            {
+                key: part
+                if key in _TEXTS and not isinstance(part, dict | list | tuple)
+                else _json_copy(part, ["traces", at, key], notes)
+                for key, part in item.items()
+            }
+            if isinstance(item, dict)
+            else item
+            for at, item in enumerate(cast("list[JsonValue]", traces))
+        ]
     return copy
-
-
-def _copy_trace(item: JsonValue, at: int, notes: Diagnostics) -> JsonValue:
-    if not isinstance(item, dict):
-        return item
-    return {
-        key: part
-        if key in _TEXTS and not isinstance(part, dict | list | tuple)
-        else _json_copy(part, ["traces", at, key], notes)
-        for key, part in item.items()
-    }
 
 
 def _json_copy(value: object, path: list[str | int], notes: Diagnostics) -> JsonValue:
@@ -317,3 +309,26 @@ def _json_copy(value: object, path: list[str | int], notes: Diagnostics) -> Json
         return data
     notes.add("json", f"It cannot be written as JSON: {why}", path=place, fix="Return JSON values.", severity="error")
     return {} if isinstance(value, Mapping) else None
+
+
+def recognise(text: str) -> tuple[Detection, ...]:
+    """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
+    value = find_json(text)
+    if not isinstance(value, dict):
+        return ()
+    detections: list[Detection] = []
+    if isinstance(value.get("content"), str):
+        other = [key for key in AgentOutputMinimal.model_fields if key in value and key != "content"]
+        if other:
+            certainty = "certain" if "response_time_secs" in other else "likely"
+            detections.append(
+                Detection("run_agent", "result", "answer", certainty, f"it has {quote_keys(['content', *other])}")
+            )
+    if isinstance(value.get("prompt"), str):
+        other = [key for key in Arguments.model_fields if key in value and key != "prompt"]
+        alone = not other and len(value) > 1
+        certainty = "certain" if {"chat_history", "memory"} & set(other) else "possible" if alone else "likely"
+        detections.append(
+            Detection("run_agent", "task", "arguments", certainty, f"it has {quote_keys(['prompt', *other])}")
+        )
+    return tuple(detections)

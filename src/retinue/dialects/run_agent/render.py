@@ -5,9 +5,9 @@ from typing import Any, Final, cast
 
 from retinue.contract import json
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.result import Outcome, Result, Trace
+from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Correction, Task
-from retinue.dialects.losses import choose_form, rendered_message
+from retinue.dialects.losses import choose_form, own_extras, rendered_message
 from retinue.dialects.port import RenderedMessage
 
 from .parse import contract_value, correction_text, parse_result, parse_task, write_history
@@ -45,33 +45,28 @@ def render_retry(task: Task, correction: Correction) -> RenderedMessage:
 def _render(task: Task, form: str, correction: Correction | None) -> RenderedMessage:
     arguments = render_arguments(task, correction=correction)
     values = {name: value for name, value in arguments.items() if value is not None}
-    extra_keys = {name: value for name, value in _own_extras(task.extras).items() if name not in Arguments.model_fields}
+    extra_keys = {
+        name: value
+        for name, value in own_extras(task.extras, "run_agent").items()
+        if name not in Arguments.model_fields
+    }
+    has_prompt = bool(_text(task, "prompt", task.instruction).strip())
     return rendered_message(
         json.dumps({**values, **extra_keys}),
         form,
         task,
         dialect="run_agent",
         read=lambda text: parse_task(text).value,
-        reasons={**_TASK_REASONS, **_task_reasons(task)},
+        reasons={
+            "/agent": "the agent that is called is not named",
+            "/context/memory": _PARAMETERS_SAY,
+            "/parameters": "a call has four arguments",
+            "/instruction": _PARAMETERS_SAY if has_prompt else "there is none, so the rest of the task is the prompt",
+            "/context/history": _PARAMETERS_SAY
+            if "chat_history" in task.parameters
+            else "a turn there begins with its role",
+        },
     )
-
-
-_TASK_REASONS: Final = {
-    "/agent": "the agent that is called is not named",
-    "/context/memory": _PARAMETERS_SAY,
-    "/parameters": "a call has four arguments",
-}
-
-
-def _task_reasons(task: Task) -> dict[str, str]:
-    """Reasons that depend on what the parameters say."""
-    has_prompt = bool(_text(task, "prompt", task.instruction).strip())
-    return {
-        "/instruction": _PARAMETERS_SAY if has_prompt else "there is none, so the rest of the task is the prompt",
-        "/context/history": _PARAMETERS_SAY
-        if "chat_history" in task.parameters
-        else "a turn there begins with its role",
-    }
 
 
 def render_arguments(task: Task, *, correction: Correction | None = None) -> dict[str, Any]:
@@ -80,25 +75,28 @@ def render_arguments(task: Task, *, correction: Correction | None = None) -> dic
     What the parameters say comes first, then the task's own context. `config` is also what came with a task that this
     dialect read.
     """
-    prompt, config = _prompt(task), _settings(task)
+    prompt = _text(task, "prompt", task.instruction)
+    if not prompt.strip():
+        prompt = "\n".join(_lines(task)) or prompt
+    # The `config` to send; what only says why a request is made again is not the caller's to say.
+    holders = (task.parameters, own_extras(task.extras, "run_agent"))
+    configs = (cast("object", holder.get("config")) for holder in holders)
+    config = next((cast("JsonMapping", each) for each in configs if isinstance(each, dict)), None)
+    if config is not None:
+        config = {key: value for key, value in config.items() if key != CORRECTION}
     if correction is not None:
         prompt += correction_text(correction)
         config = {**(config or {}), CORRECTION: correction.to_json()}
     return {
         "prompt": prompt,
-        "chat_history": _history(task) or None,
+        "chat_history": _text(task, "chat_history", write_history(task.context.history)) or None,
         "memory": _text(task, "memory", task.context.memory) or None,
         "config": config,
     }
 
 
-def _prompt(task: Task) -> str:
-    """What is asked. Where there are no words for it, the skill, its target and its parameters say it."""
-    prompt = _text(task, "prompt", task.instruction)
-    return prompt if prompt.strip() else "\n".join(_lines(task)) or prompt
-
-
 def _lines(task: Task) -> Iterator[str]:
+    """What is asked where there are no words for it: the skill, its target and its parameters."""
     context = task.context
     fields = {"Skill": task.skill, "Target": task.target, "Context": context.what, "Why": context.why}
     yield from (f"{label}: {_line(text)}" for label, text in fields.items() if text)
@@ -116,22 +114,9 @@ def _line(value: object) -> str:
     return json.dumps(value)
 
 
-def _history(task: Task) -> str:
-    return _text(task, "chat_history", write_history(task.context.history))
-
-
 def _text(task: Task, parameter: str, otherwise: str) -> str:
     value: object = task.parameters.get(parameter)
     return value if isinstance(value, str) else otherwise
-
-
-def _settings(task: Task) -> JsonMapping | None:
-    """The `config` to send; what only says why a request is made again is not the caller's to say."""
-    for holder in (task.parameters, _own_extras(task.extras)):
-        config: object = holder.get("config")
-        if isinstance(config, dict):
-            return {key: value for key, value in cast("JsonMapping", config).items() if key != CORRECTION}
-    return None
 
 
 # Answers
@@ -146,13 +131,18 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         InvalidInput: There is no such form, or something in it is no JSON.
     """
     form_name = choose_form(form, ("answer",), "run_agent")
+    traces: list[JsonMapping] = []
+    for trace in result.traces:
+        seconds = None if trace.duration_ns is None else _seconds(trace.duration_ns)
+        item = {"tool": trace.tool, "args": trace.args, "output": trace.output, "duration_secs": seconds}
+        traces.append({key: value for key, value in item.items() if value is not None})
     answer: JsonMapping = {
         "content": result.content or _content(result),
         "response_time_secs": (result.duration_ns and _seconds(result.duration_ns)) or 0,
-        "traces": [_trace(trace) for trace in result.traces],
+        "traces": traces,
         **_extensions(result),
     }
-    own = _own_extras(result.extras).items()
+    own = own_extras(result.extras, "run_agent").items()
     extra_keys = {key: value for key, value in own if key not in answer and contract_value(key, value) is None}
     return rendered_message(
         json.dumps({**answer, **extra_keys}),
@@ -185,12 +175,6 @@ def _content(result: Result) -> str:
     )
 
 
-def _trace(trace: Trace) -> JsonMapping:
-    seconds = None if trace.duration_ns is None else _seconds(trace.duration_ns)
-    item = {"tool": trace.tool, "args": trace.args, "output": trace.output, "duration_secs": seconds}
-    return {key: value for key, value in item.items() if value is not None}
-
-
 def _seconds(ns: int) -> float | None:
     """Seconds; None for a duration so long that no reader would believe it."""
     return None if ns > _LONGEST_NS else ns / 1_000_000_000
@@ -220,8 +204,3 @@ def _extensions(result: Result) -> JsonMapping:
 def _to_json(model: Model) -> JsonMapping:
     """A noun as JSON; what was never said stays unsaid, because that is not the same as its default."""
     return model.model_dump(mode="json", exclude_unset=True, exclude_none=True, by_alias=True)
-
-
-def _own_extras(extras: JsonMapping) -> JsonMapping:
-    own: object = extras.get("run_agent")
-    return cast("JsonMapping", own) if isinstance(own, dict) else {}

@@ -12,7 +12,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Attempt, Lifecycle, Outcome, Warned
 from retinue.contract.task import Question
-from retinue.dialects.wire_model import not_null
+from retinue.dialects.diagnostics import not_null
 
 
 class ToolTraceMinimal(BaseModel):

@@ -13,10 +13,8 @@ fence, says nothing. Progress and checkpoints may stand anywhere, and are events
 
 from .events import EventReader, parse_events, read_events, render_event, render_events
 from .metadata import ArtifactMetadata, Reduction, ReportMetadata, metadata, reduction, report_metadata
-from .parse import NAME, parse_result, parse_task
-from .recognise import recognise
-from .render import TASK_FORMS, render_retry, render_task
-from .render_result import RESULT_FORMS, render_result
+from .parse import NAME, parse_result, parse_task, recognise
+from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
 from .wire import agent_in, behaviour_of
 
 __all__ = [

@@ -15,7 +15,7 @@ from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .lines import Fences, decode_text, ensure_writable, one_line
+from .wire import Fences, decode_text, ensure_writable, one_line
 
 ProgressEvent: TypeAlias = Progress | Checkpoint
 

@@ -16,8 +16,8 @@ from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.result import Artifact, Result
 from retinue.contract.tokens import TokenCounter, get_counter as counter_called
 
-from .lines import Fences, one_line
 from .parse import parse_result
+from .wire import Fences, one_line
 
 SUMMARY_WORDS: Final = 50
 """The longest summary of the second form, in words (H31)."""

@@ -3,21 +3,24 @@
 import re
 from typing import Final, cast
 
+from retinue.contract import json
 from retinue.contract.finding import Level
+from retinue.contract.formatting import ensure_text
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse, refuse_text, validate
-from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.port import DEFAULT_CONTEXT, Certainty, Detection, Kind, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
 from .answer_text import is_table, read_answer, read_table
-from .block import call_of, find_blocks, read_block
-from .lines import decode_text, note_at
+from .events import read_events
 from .parse_request import task_of
-from .parse_result import from_head, from_report, from_table
-from .prompt import is_prompt
-from .wire import JsonReport, ReportArtifact, TaskCall, status_of
+from .parse_result import find_near_misses, from_head, from_report, from_table
+from .prompt import call_of, find_blocks, is_block, is_prompt, read_block
+from .wire import SIGNALS, JsonReport, ReportArtifact, Status, TaskCall, decode_text, note_at, status_of
+
+__all__ = []
 
 NAME: Final[DialectName] = "task_signal"
 
@@ -176,3 +179,71 @@ def _drop_unknown_keys(artifact: object, at: int, notes: Diagnostics) -> object:
         fix = "A file has `path`, `type`, `title` and `summary`."
         notes.add("key", f"Of a file is not read: {names}.", path=f"/artifacts/{at}", fix=fix)
     return {name: value for name, value in mapping.items() if name not in other}
+
+
+_UNMISTAKABLE: Final = frozenset({"CREATED", "STATUS", "ERROR"})
+_STATUSES: Final[tuple[Status, ...]] = ("complete", "partial", "failed")
+
+
+def recognise(text: str) -> tuple[Detection, ...]:
+    """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
+    ensure_text(text, "message")
+    start = text.lstrip()
+    if start.startswith("{"):
+        try:
+            value = json.loads(start)
+        except ParseError:
+            return ()
+        mapping = cast("JsonMapping", value)
+        if isinstance(mapping.get("prompt"), str):
+            if "subagent_type" in mapping:
+                return (_detection("task", "json", "certain", 'it has "subagent_type" and "prompt"'),)
+            if is_prompt(mapping["prompt"]):
+                return (_detection("task", "json", "likely", 'its "prompt" refers to a behaviour file'),)
+        status: object = mapping.get("status")
+        if isinstance(status, str) and status_of(status) is not None:
+            lists = isinstance(mapping.get("artifacts"), list)
+            if status in _STATUSES:
+                certainty: Certainty = "certain" if lists else "likely" if "metrics" in mapping else "possible"
+                return (_detection("result", "json", certainty, f'its "status" is {status!r}'),)
+            if lists:
+                return (_detection("result", "json", "possible", 'it has "status" and "artifacts"'),)
+        return ()
+    if is_block(start):
+        return (_detection("task", "block", "certain", "it begins with `Task {`"),)
+    if is_prompt(start):
+        return (_detection("task", "prompt", "certain", "it begins with a reference to a behaviour file or a section"),)
+    if is_table(start):
+        return (_detection("result", "table", "certain", "it is a table with the columns Status and Path"),)
+    return _detect_lines(text)
+
+
+def _detect_lines(text: str) -> tuple[Detection, ...]:
+    detections: list[Detection] = []
+    head = read_answer(text)
+    signals = [signal.name for signal in head.answer.signals if signal.name in SIGNALS]
+    if signals:
+        # `STATUS:` alone may be a heading of prose; `ERROR:` is a failure, with or without a reason.
+        names_with_value = {signal.name for signal in head.answer.signals if signal.value or signal.name == "ERROR"}
+        certainty: Certainty = "certain" if _UNMISTAKABLE & names_with_value else "likely"
+        names = ", ".join(f"`{name}:`" for name in dict.fromkeys(signals))
+        detections.append(_detection("result", "signals", certainty, f"it begins with {names}"))
+    if head.has_events or "PROGRESS:" in text or "CHECKPOINT:" in text:
+        count = len(read_events(text))
+        if count:
+            certainty = "likely" if signals else "certain"
+            detections.append(_detection("event", "events", certainty, f"{count} of its lines report progress"))
+    if not signals and find_blocks(text.split("\n")):
+        detections.append(_detection("task", "block", "likely", "a line of it is `Task {`"))
+    if not detections:  # whoever reads it then says what keeps the line from being a signal
+        near_miss = next(
+            (each for each in find_near_misses(text) if each.is_upper and each.name in _UNMISTAKABLE), None
+        )
+        if near_miss is not None:
+            why = f"line {near_miss.line} may have been meant as `{near_miss.name}:`"
+            detections.append(_detection("result", "signals", "possible", why))
+    return tuple(detections)
+
+
+def _detection(kind: Kind, form: str, certainty: Certainty, why: str) -> Detection:
+    return Detection("task_signal", kind, form, certainty, why)

@@ -15,8 +15,6 @@ from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.port import ParseContext
 from retinue.errors import ParseError
 
-from .budget import TimeBudget, read_budget
-from .lines import note_at, strict_severity, unquote_path
 from .prompt import items_of, read_prompt
 from .wire import (
     SUBAGENT,
@@ -25,11 +23,16 @@ from .wire import (
     PromptItem,
     PromptSection,
     TaskCall,
+    TimeBudget,
     agent_in,
     behaviour_of,
     code_of,
     description_of,
     expected_of,
+    note_at,
+    read_budget,
+    strict_severity,
+    unquote_path,
 )
 
 _NO_BUDGET: Final = TimeBudget()

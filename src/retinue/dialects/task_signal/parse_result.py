@@ -1,4 +1,13 @@
-"""What an answer means: signals, the JSON form or a table as a `Result`."""
+"""What an answer means: signals, the JSON form or a table as a `Result`.
+
+An agent that cannot go on puts its questions before the text of its answer; text that looks like such a list stands
+below a line `**Answer**:`.
+
+    **Questions**:
+    - [period] Which period is meant?
+      - Q1
+      - Q2
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,27 +20,37 @@ from retinue.contract.formatting import natural_list
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Artifact, Outcome, Result, Warned
+from retinue.contract.task import Question
 from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.port import ParseContext
+from retinue.errors import FaultCode
 
 from .answer_text import AnswerHead, ParsedTable, is_table, lines_of
-from .budget import read_duration
-from .failure import ErrorBlock, fault_of
-from .lines import CONTROL, Fences, is_nothing, note_at, strict_severity, unquote_path
-from .questions import read_body
 from .wire import (
+    CATEGORIES,
     COLUMNS,
+    CONTROL,
+    OUR_CATEGORIES,
     SIGNALS,
     SUMMARY_CHARS,
     TABLE_STATUSES,
     TITLE_CHARS,
+    Fences,
     JsonReport,
     Signal,
     Status,
     TableRow,
     code_of,
+    is_nothing,
+    note_at,
+    one_line,
+    read_duration,
     status_of,
+    strict_severity,
+    unquote_path,
 )
+
+__all__ = []
 
 _LONGEST_COUNT: Final = 300
 _LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
@@ -486,3 +505,147 @@ def _is_bad_end(near_miss: NearMiss) -> bool:
     if near_miss.name == "STATUS":
         return status_of(near_miss.value) in {"partial", "failed"}
     return near_miss.name == "ERROR" and code_of(near_miss.value.partition(" ")[0]) is not None
+
+
+_QUESTIONS: Final = "**Questions**:"
+_ANSWER: Final = "**Answer**:"
+_QUESTION: Final = re.compile(r"- \[([^\[\]]{1,200})\] (.*)")
+_UNNAMED: Final = re.compile(r"- (.*)")
+_OPTION: Final = re.compile(r"[ ]{2,}- (.*)")
+
+
+def read_body(body: str, *, allow_questions: bool = True) -> tuple[str, tuple[Question, ...] | None]:
+    """The text of the body and its questions; None when it asks nothing, or `allow_questions` is false."""
+    questions: tuple[Question, ...] | None = None
+    if allow_questions and _line(body, 0)[0].rstrip() == _QUESTIONS:
+        questions, end = _read_questions(body, _line(body, 0)[1])
+        body = body[end:]
+    first, end = _line(body, 0)
+    return (body[end:] if first == _ANSWER else body), questions
+
+
+def write_body(content: str, questions: Sequence[Question] | None) -> str:
+    """The body that says this, so that `read_body` gives it back."""
+    first = _line(content, 0)[0]
+    text = f"{_ANSWER}\n{content}" if first == _ANSWER or first.rstrip() == _QUESTIONS else content
+    if questions is None:
+        return text
+    section = "\n".join([_QUESTIONS, *(line for question in questions for line in _question_lines(question))])
+    return f"{section}\n\n{text}" if text else section
+
+
+def _read_questions(body: str, start: int) -> tuple[tuple[Question, ...], int]:
+    """The questions from there on, and where the text behind them begins."""
+    parts: list[tuple[str, str, list[str]]] = []
+    while start < len(body):
+        line, end = _line(body, start)
+        option = _OPTION.fullmatch(line) if parts else None
+        named_match = _QUESTION.fullmatch(line)
+        unnamed_match = None if named_match else _UNNAMED.fullmatch(line)
+        if option:
+            parts[-1][2].append(option[1].strip())
+        elif named_match:
+            parts.append((named_match[1], named_match[2].strip(), []))
+        elif unnamed_match:
+            parts.append((f"q{len(parts) + 1}", unnamed_match[1].strip(), []))
+        else:
+            start = end if not line.strip() else start
+            break
+        start = end
+    return tuple(_question(*one) for one in parts), min(start, len(body))
+
+
+def _question(name: str, text: str, options: Sequence[str]) -> Question:
+    return Question(id=name, text=text, kind="choice" if options else "question", options=tuple(options))
+
+
+def _question_lines(question: Question) -> list[str]:
+    short = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
+    return [f"- [{short}] {one_line(question.text)}", *(f"  - {one_line(option)}" for option in question.options)]
+
+
+def _line(text: str, start: int) -> tuple[str, int]:
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return text[start:end].removesuffix("\r"), min(end + 1, len(text))
+
+
+_CATEGORY: Final = re.compile(r"([A-Z][A-Z0-9_]{1,63})(?:[ \t]+([-\u2013\u2014])(?:[ \t](.*)|)|)", re.DOTALL)
+_LOOSE_CATEGORY: Final = re.compile(
+    r"[\[`*]{0,3}([A-Za-z][A-Za-z_ -]{1,40}?)[\]`*]{0,3}[ \t]*+(?:[-:](?![A-Za-z])|[\u2013\u2014])[ \t]*+(.*)",
+    re.DOTALL,
+)
+"""A category in other letters or signs, and what follows it."""
+
+_RETRYABLE: Final[frozenset[FaultCode]] = frozenset({"network_error", "unavailable", "timeout"})
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBlock:
+    """The three lines of the block."""
+
+    error: str
+    context: str | None = None
+    recovery: str | None = None
+
+
+def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
+    """The fault that a block reports. An unknown category is an internal error, and kept in `detail["category"]`."""
+    match = _CATEGORY.fullmatch(block.error)
+    category = match[1] if match and (match[2] or code_of(match[1])) else None
+    code = code_of(category) if category is not None else None
+    guess = _LOOSE_CATEGORY.fullmatch(block.error) if category is None else None
+    spelling = "_".join(guess[1].upper().replace("-", " ").split()) if guess else ""
+    if guess is not None and code_of(spelling) is not None:
+        category, code, message = spelling, code_of(spelling), guess[2]
+        _note(notes, line, f"The error is taken as `{spelling}`, which is written otherwise.")
+    elif match is None or category is None:
+        message = block.error
+        _note(notes, line, "The error has no category; it is taken as an internal error.")
+    else:
+        message = match[3] or ""
+        if match[2] not in {None, "-"}:
+            _note(notes, line, f"A dash {match[2]!r} stands behind the category, and not a hyphen.")
+        if code is None:
+            guess = nearest(category, [*CATEGORIES.values()], limit=1)
+            hint = f" Is `{guess[0]}` meant?" if guess else ""
+            _note(notes, line, f"`{category}` is not a valid category; it is taken as an internal error.{hint}")
+    is_theirs = category is not None and (code is None or category in OUR_CATEGORIES)
+    code = code or "internal_error"
+    return Fault(
+        code=code,
+        message=message,
+        hint=block.recovery or "",
+        failed_at=block.context,
+        retryable=code in _RETRYABLE,
+        detail={"category": category} if is_theirs else {},
+    )
+
+
+def error_block_of(fault: Fault, *, as_lines: bool) -> ErrorBlock:
+    """The block that reports `fault`; with `as_lines`, each value on one line."""
+    fit = one_line if as_lines else str
+    category = _category(fault)
+    message = fit(fault.message)
+    # Without a hint the suggestions stand in for it, so that its reader can act.
+    recovery = fit(fault.hint) if fault.hint or not fault.suggestions else one_line("; ".join(fault.suggestions))
+    return ErrorBlock(
+        error=f"{category} - {message}" if message else f"{category} -",
+        context=None if fault.failed_at is None else fit(fault.failed_at),
+        recovery=recovery or None,
+    )
+
+
+def _category(fault: Fault) -> str:
+    """The category to write: the one it was read with, if it still means the same."""
+    category: object = fault.detail.get("category")
+    if isinstance(category, str) and _CATEGORY.fullmatch(f"{category} - "):
+        code = code_of(category)
+        if code == fault.code or (code is None and fault.code == "internal_error"):
+            return category
+    return CATEGORIES[fault.code]
+
+
+def _note(notes: Diagnostics, line: int, message: str) -> None:
+    fix = "Write `ERROR: CATEGORY - description` with one of the categories of spec 002."
+    note_at(notes, "category", message, line=line, fix=fix, path="/fault/code", severity=strict_severity(notes))

@@ -1,32 +1,55 @@
-"""Writing requests: a `Task` as a prompt, alone, in its block, or as a call of the Task tool."""
+"""From the contract to requests (prompt, block, Task tool call) and answers (signal lines, JSON form, table)."""
 
 from typing import Any, Final, cast
 
 from retinue.contract import json
+from retinue.contract.fault import Fault
+from retinue.contract.formatting import truncate
 from retinue.contract.model import JsonMapping
+from retinue.contract.result import Artifact, Result
 from retinue.contract.task import Correction, Task
-from retinue.dialects.losses import choose_form, rendered_message
-from retinue.dialects.port import RenderedMessage
+from retinue.dialects.losses import NO_EQUIVALENT, choose_form, own_extras, rendered_message
+from retinue.dialects.port import DEFAULT_CONTEXT, RenderedMessage
 
-from .block import KEY, write_block
-from .budget import TimeBudget, write_budget
-from .lines import ensure_writable
-from .parse import parse_task
-from .prompt import is_plain_key, read_prompt, write_items, write_prompt
+from .answer_text import SIGNAL_NAME, write_answer, write_table
+from .parse import parse_result, parse_task
+from .parse_result import error_block_of, write_body
+from .prompt import KEY, is_plain_key, read_prompt, write_block, write_items, write_prompt
 from .wire import (
     CATEGORIES,
+    SIGNALS,
+    STATUSES,
     SUBAGENT,
+    SUMMARY_CHARS,
+    TABLE_STATUSES,
     THINKING,
+    TITLE_CHARS,
+    AnswerTable,
+    JsonReport,
     Prompt,
     PromptItem,
     PromptSection,
+    ReportArtifact,
+    Signal,
+    SignalAnswer,
+    Status,
+    TableRow,
     TaskCall,
+    TimeBudget,
     agent_in,
     behaviour_of,
     code_of,
     description_of,
+    ensure_writable,
     expected_of,
+    one_line,
+    read_duration,
+    unquote_path,
+    write_budget,
+    write_duration,
 )
+
+__all__ = []
 
 TASK_FORMS: Final = ("block", "json", "prompt")
 
@@ -68,11 +91,11 @@ def _render(task: Task, form: str, correction: Correction | None) -> RenderedMes
         case _:
             text = write_block(TaskCall(prompt, extras.subagent_type, extras.description, extras.keys))
     return rendered_message(
-        text, form, task, dialect="task_signal", read=lambda text: parse_task(text).value, reasons=_REASONS
+        text, form, task, dialect="task_signal", read=lambda text: parse_task(text).value, reasons=_TASK_REASONS
     )
 
 
-_REASONS: Final = {
+_TASK_REASONS: Final = {
     "/agent": "a name that ends in a version means that major version there",
     "/major": "a name that ends in a version means that major version there",
     "/output/path": "with nothing around it there",
@@ -166,8 +189,7 @@ class _FormatExtras:
         self.description = description_of(task.instruction)
         self.expected = expected_of(task.output.path)
         self.keys: JsonMapping = {}
-        extras: object = task.extras.get("task_signal")
-        for name, value in cast("dict[str, object]", extras).items() if isinstance(extras, dict) else ():
+        for name, value in own_extras(task.extras, "task_signal").items():
             if name == "keys" and form != "prompt" and isinstance(value, dict):
                 self.keys = {
                     key: each
@@ -197,3 +219,227 @@ class _FormatExtras:
 
 def _fold_key(key: str) -> str:
     return " ".join(key.lower().split())
+
+
+RESULT_FORMS: Final = ("signals", "json", "table")
+
+_LIMITS: Final = {"title": TITLE_CHARS, "summary": SUMMARY_CHARS}
+_RESERVED: Final = frozenset({*SIGNALS, "PROGRESS", "CHECKPOINT"})
+_ERROR_SIGNALS: Final = frozenset({"CONTEXT", "RECOVERY"})
+"""Signals that belong to an `ERROR`, and are kept when they stand without one."""
+
+_WORDS: Final[dict[Status, str]] = {"complete": "done", "partial": "partial", "failed": "failed"}
+
+
+def render_result(result: Result, *, form: str | None = None) -> RenderedMessage:
+    """Write an answer: signal lines and the text below them, the JSON form, or the table (H6, H14, H15).
+
+    An answer that is still under way is a progress line, whatever the form (C1).
+
+    Raises:
+        InvalidInput: There is no such form, or a value is no whole text or no JSON.
+    """
+    form = choose_form(form, RESULT_FORMS, "task_signal")
+    if result.lifecycle in {"submitted", "working"}:
+        form = "signals"
+        about = one_line(result.skill or result.agent) or DEFAULT_CONTEXT.agent
+        text, reasons = f"PROGRESS: {about} - working", _WORKING_REASONS
+    elif form == "json":
+        text, reasons = _json(result), _JSON_REASONS
+    elif form == "table":
+        text, reasons = _table(result), _TABLE_REASONS
+    else:
+        text, reasons = _signals(result), _SIGNALS_REASONS
+    if result.fault is not None and _status(result) == "complete":
+        reasons = {**reasons, "/fault": "only a failure reports an error there"}
+    return rendered_message(
+        ensure_writable(text),
+        form,
+        result,
+        dialect="task_signal",
+        read=lambda text: parse_result(text).value,
+        reasons=reasons,
+    )
+
+
+_ONE_LINE: Final = "on one line there"
+_REASONS: Final = {
+    "/artifacts": "a file without a name cannot be given there",
+    "/artifacts/*": NO_EQUIVALENT,
+    "/fault": "a failed answer says why there",
+    "/fault/*": NO_EQUIVALENT,
+    "/fault/code": "another category is the nearest there",
+    "/fault/retryable": "its category decides that there",
+    "/fault/detail/category": "it is our own word; spec 002 has no category for it",
+    "/fault/suggestions": "there is one line for what to do",
+    "/fault/hint": "there is one line for what to do",
+    "/fault/failed_at": _ONE_LINE,
+    "/fault/message": _ONE_LINE,
+}
+_UNDER_WAY: Final = "a progress line says only that it is under way"
+_WORKING_REASONS: Final = dict.fromkeys(("/" + name for name in Result.model_fields), _UNDER_WAY) | {
+    name: reason for name, reason in _REASONS.items() if not name.startswith("/fault")
+}
+_SIGNALS_REASONS: Final = {
+    **_REASONS,
+    "/artifacts/*/path": "on one line there, and with nothing around it",
+    **{
+        f"{place}/{name}": f"on one line of at most {limit} characters there"
+        for name, limit in {"title": TITLE_CHARS, "summary": SUMMARY_CHARS}.items()
+        for place in ("/data", "/artifacts/*")
+    },
+    "/content": "the data stands in the text there",
+    "/questions": "an answer that has ended asks nothing there",
+    "/questions/*": _ONE_LINE,
+    "/questions/*/id": "on one line there, without brackets",
+    "/questions/*/kind": "its options decide that there",
+}
+_END_ONLY: Final = "this form says only how a task ended"
+_JSON_REASONS: Final = {
+    **_REASONS,
+    "/lifecycle": _END_ONLY,
+    "/data": "there it is an object",
+    "/data/*": NO_EQUIVALENT,
+    "/data/time_elapsed": "that key is the time it took there",
+}
+_TABLE_REASONS: Final = {
+    **_REASONS,
+    "/lifecycle": _END_ONLY,
+    "/artifacts/*/path": _ONE_LINE,
+    "/artifacts/*/topic": _ONE_LINE,
+    "/artifacts/*/summary": _ONE_LINE,
+    "/artifacts/*/status": "the table says there how the whole ended",
+}
+
+
+def _status(result: Result) -> Status:
+    if result.lifecycle == "input_required" or result.outcome is None:
+        return "partial"
+    return STATUSES[result.outcome]
+
+
+# Signals
+
+
+_NO_REASON: Final = Fault(code="internal_error", message="The agent failed without a reason.")
+
+
+def _signals(result: Result) -> str:
+    status = _status(result)
+    fault = None if status == "complete" else result.fault or (_NO_REASON if status == "failed" else None)
+    error_block = None if fault is None else error_block_of(fault, as_lines=True)
+    data: object = result.data
+    members = cast("JsonMapping", data) if isinstance(data, dict) else {}
+    # Title and summary of the whole stand before the first file, or they would be that file's.
+    facts = {name: text for name in _LIMITS if (text := _short(name, members.get(name)))}
+    signals = [Signal(name.upper(), text) for name, text in facts.items()]
+    signals += [each for one in result.artifacts for each in _file_signals(one)]
+    count = members.get("count")
+    has_count = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 10**300
+    if has_count:
+        signals.append(Signal("COUNT", str(count)))
+    if error_block is not None:
+        block = {"ERROR": error_block.error, "CONTEXT": error_block.context, "RECOVERY": error_block.recovery}
+        signals += [Signal(name, value) for name, value in block.items() if value]
+    signals.append(Signal("STATUS", status))
+    signals += _unknown_signals(result, is_failure=error_block is not None)
+    content = result.content
+    # The data as text for people, where an answer has no other and the signals do not say it all.
+    if not content and data is not None and (not members or members != facts | ({"count": count} if has_count else {})):
+        content = result.data if isinstance(result.data, str) else f"```json\n{json.dumps(result.data)}\n```\n"
+    asks = result.lifecycle == "input_required"
+    return write_answer(SignalAnswer(tuple(signals), write_body(content, result.questions if asks else None)))
+
+
+def _file_signals(artifact: Artifact) -> list[Signal]:
+    """A file with its title and summary; nothing for one whose path would read as none."""
+    path = _readable_path(artifact)
+    if not path:
+        return []
+    texts = {name: _short(name, getattr(artifact, name)) for name in _LIMITS}
+    return [Signal("CREATED", path), *(Signal(name.upper(), text) for name, text in texts.items() if text)]
+
+
+def _readable_path(artifact: Artifact) -> str:
+    """The path as it reads back; empty where it would read as none."""
+    return unquote_path(one_line(artifact.path))
+
+
+def _unknown_signals(result: Result, *, is_failure: bool) -> list[Signal]:
+    """Signals that an earlier reading kept without understanding them."""
+    signals: list[Signal] = []
+    for name, value in own_extras(result.extras, "task_signal").items():
+        values = _texts_of(value)
+        is_error_signal = name in _ERROR_SIGNALS and not is_failure and len(values) == 1
+        if SIGNAL_NAME.fullmatch(name) and (is_error_signal or name not in _RESERVED):
+            signals += [Signal(name, each) for each in values]
+    return signals
+
+
+def _texts_of(value: object) -> list[str]:
+    """The values of a signal that was said once or several times; none where one of them would not read back."""
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
+    texts = [each for each in values if isinstance(each, str) and each and one_line(each) == each]
+    is_whole = len(texts) == len(values) and (len(texts) > 1 or not isinstance(value, list))
+    return texts if is_whole else []
+
+
+def _short(name: str, value: object) -> str:
+    return truncate(one_line(value), _LIMITS[name]) if isinstance(value, str) else ""
+
+
+# The JSON form
+
+
+def _json(result: Result) -> str:
+    status = _status(result)
+    is_failure = result.fault is not None and status != "complete"
+    error_block = error_block_of(result.fault, as_lines=False) if is_failure and result.fault else None
+    report = JsonReport(
+        status=status,
+        artifacts=tuple(
+            ReportArtifact(path=one.path, type=one.type, title=one.title, summary=one.summary)
+            for one in result.artifacts
+        ),
+        metrics=_metrics(result),
+        error=error_block.error if error_block else None,
+        context=error_block.context if error_block else None,
+        recovery=error_block.recovery if error_block else None,
+    )
+    # Further keys that an earlier reading kept.
+    extra_keys = {
+        name: value
+        for name, value in own_extras(result.extras, "task_signal").items()
+        if name not in JsonReport.model_fields
+    }
+    return json.dumps({**report.model_dump(exclude_none=True), **extra_keys})
+
+
+def _metrics(result: Result) -> JsonMapping | None:
+    """The data, and the time it took; a member that would read as that time has no place."""
+    data: object = result.data
+    metrics = dict(cast("JsonMapping", data)) if isinstance(data, dict) else {}
+    if result.duration_ns is not None:
+        return {**metrics, "time_elapsed": write_duration(result.duration_ns)}
+    if read_duration(metrics.get("time_elapsed")) is not None:
+        del metrics["time_elapsed"]
+    return metrics if isinstance(data, dict) else None
+
+
+# The table
+
+
+def _table(result: Result) -> str:
+    status = _status(result)
+    rows = [_row(one, _WORDS[status]) for one in result.artifacts if _readable_path(one)]
+    about = one_line(result.skill or result.agent)
+    if result.fault is not None and status != "complete":
+        brief = result.fault.model_copy(update={"hint": "", "suggestions": (), "failed_at": None})
+        rows.append(TableRow(about, "failed", "", error_block_of(brief, as_lines=True).error))
+    return write_table(AnswerTable(tuple(rows or [TableRow(about, _WORDS[status])]), result.content))
+
+
+def _row(artifact: Artifact, word: str) -> TableRow:
+    status = artifact.status if artifact.status in TABLE_STATUSES else word
+    summary = one_line(artifact.summary or "")
+    return TableRow(one_line(artifact.topic or ""), status or word, _readable_path(artifact), summary)

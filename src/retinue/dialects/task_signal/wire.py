@@ -1,25 +1,29 @@
-"""The exact shapes and words of spec 002. No text is read here, and nothing is judged.
+"""The exact shapes and words of spec 002, and its values: budgets, durations, paths, single lines.
 
-Text forms are slotted records of what stood where (`TaskCall`, `Prompt`, `SignalAnswer`, `AnswerTable`); JSON forms are
-strict models with the wire's own keys.
+A value is written so that it reads back, and cannot forge a signal or a section. Text forms are slotted records of what
+stood where (`TaskCall`, `Prompt`, `SignalAnswer`, `AnswerTable`); JSON forms are strict models.
 """
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
-from retinue.contract.formatting import truncate
+from retinue.contract import json
+from retinue.contract.finding import Finding, Severity
+from retinue.contract.formatting import ensure_text, truncate
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import canonical_name, to_kebab
 from retinue.contract.result import Outcome
 from retinue.contract.task import Thinking
 from retinue.contract.version import split_versioned_name
-from retinue.dialects.wire_model import WireModel
-from retinue.errors import FaultCode
+from retinue.dialects.decoding import decode_utf8, parse_error_at
+from retinue.dialects.diagnostics import Diagnostics, WireModel
+from retinue.errors import FaultCode, InvalidInput
 
-from .lines import one_line
+__all__ = []
 
 Status: TypeAlias = Literal["complete", "partial", "failed"]
 
@@ -275,3 +279,219 @@ def description_of(instruction: str) -> str:
 def expected_of(path: str | None) -> str:
     """The line that names the signal to return (H5)."""
     return "Return: STATUS: complete" if path is None else "Return: CREATED: [path of the file]"
+
+
+_AMOUNT: Final = re.compile(
+    r"(?<![\w.,-])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,320})(\.[0-9]{1,320})?([eE][+-]?[0-9]{1,3})?"
+    r"[ ]?([kKmM](?![a-zA-Z]))?[ ]?([a-zA-Z]{1,12})?",
+    re.ASCII,
+)
+_RANGE: Final = re.compile(r"[0-9][ ]?[-\u2013\u2014][ ]?[0-9]")
+_TIMES: Final = {"k": 1_000, "m": 1_000_000}
+_TOKENS: Final = frozenset({"token", "tokens", "tok"})
+_SECONDS: Final[dict[str, float]] = {
+    "ms": 0.001, "millisecond": 0.001, "milliseconds": 0.001,
+    "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1,
+    "min": 60, "mins": 60, "minute": 60, "minutes": 60,
+    "h": 3600, "hr": 3600, "hrs": 3600, "hour": 3600, "hours": 3600,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBudget:
+    """What a budget says.
+
+    Attributes:
+        ambiguous: A number had no unit, or one that means nothing here: it was taken as tokens.
+    """
+
+    tokens: int | None = None
+    timeout_s: float | None = None
+    ambiguous: bool = False
+
+
+def read_budget(text: str) -> TimeBudget | None:
+    """Read `15K tokens`, `10 minutes`, both with a comma between, or a bare number; None when it is none (C23)."""
+    if _RANGE.search(text):
+        return None
+    tokens: int | None = None
+    seconds: float | None = None
+    ambiguous = False
+    for match in _AMOUNT.finditer(text):
+        whole, fraction, power, times, word = match.groups()
+        unit = (word or "").lower()
+        number = float(f"{whole.replace(',', '')}{fraction or ''}{power or ''}")
+        if unit in _SECONDS and not times:
+            seconds = (seconds or 0.0) + number * _SECONDS[unit]
+        elif tokens is None and number * _TIMES.get((times or "").lower(), 1) < math.inf:
+            ambiguous = ambiguous or unit not in _TOKENS
+            exact = fraction is None and power is None
+            amount = int(whole.replace(",", "")) if exact else number
+            tokens = round(amount * _TIMES.get((times or "").lower(), 1))
+        else:
+            return None
+    if seconds is not None and not 0 < seconds < math.inf:
+        return None
+    return TimeBudget(tokens, seconds, ambiguous) if tokens is not None or seconds is not None else None
+
+
+def write_budget(budget: TimeBudget) -> str:
+    """The budget, so that `read_budget` gives it back."""
+    parts = [] if budget.tokens is None else [f"{budget.tokens} tokens"]
+    if budget.timeout_s is not None:
+        parts.append(f"{budget.timeout_s!r} seconds")
+    return ", ".join(parts)
+
+
+_TIME: Final = re.compile(r"([0-9]{1,20})(?:\.([0-9]{1,12}))?[ ]?(ms|s|sec|seconds?|min|minutes?|h|hours?)", re.ASCII)
+_UNITS: Final = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+
+
+def read_duration(value: object) -> int | None:
+    """Nanoseconds; None when it is no text with a number and a unit, or finer than a nanosecond."""
+    match = _TIME.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None:
+        return None
+    fraction = match[2] or ""
+    unit = _UNITS["ms" if match[3] == "ms" else match[3][0]]
+    amount, rest = divmod(int(match[1] + fraction) * unit, 10 ** len(fraction))
+    return amount if not rest else None
+
+
+def write_duration(duration_ns: int) -> str:
+    """Seconds, exactly."""
+    seconds, rest = divmod(duration_ns, 10**9)
+    return f"{seconds}.{rest:09}".rstrip("0").rstrip(".") + "s" if rest else f"{seconds}s"
+
+
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)", re.DOTALL)
+CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""What a line of plain text never holds: it moves the cursor, breaks the line, or turns the direction."""
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def decode_text(text: str | bytes, notes: Diagnostics) -> str:
+    """Give `text` as whole Unicode characters, without a byte order mark.
+
+    Raises:
+        ParseError: It is no UTF-8, empty, too large, or holds half a character.
+    """
+    ensure_text(text, "message", or_bytes=True)
+    content = decode_utf8(text) if isinstance(text, bytes) else text
+    if content.startswith("\ufeff"):
+        if notes.level == "strict":
+            raise parse_error_at(
+                content, 0, "byte_order_mark", "the text starts with a byte order mark", hint="Send plain UTF-8."
+            )
+        notes.add("repaired", "The byte order mark was taken off.", fix="Send plain UTF-8 without one.")
+        content = content[1:]
+    if len(content) > json.MAX_BYTES:
+        raise parse_error_at(
+            content, 0, "too_large", f"the text has {len(content):,} characters", hint="Send less, or name a file."
+        )
+    if not content or content.isspace():
+        raise parse_error_at(content, 0, "empty", "there is no text", hint="Send a message.")
+    half = None if content.isascii() else _SURROGATE.search(content)
+    if half:
+        raise parse_error_at(
+            content, half.start(), "lone_surrogate", "half a character stands alone", hint="Send it whole."
+        )
+    return content
+
+
+def ensure_writable(text: str) -> str:
+    """`text`, seen to be writable.
+
+    Raises:
+        InvalidInput: It holds half a character, which no text can.
+    """
+    half = None if text.isascii() else _SURROGATE.search(text)
+    if half:
+        raise InvalidInput(
+            f"A value holds half of a surrogate pair, `\\u{ord(half[0]):04x}`.", hint="Send the whole character."
+        )
+    return text
+
+
+def strict_severity(notes: Diagnostics) -> Severity:
+    """How grave it is to break a rule that only `strict` insists on."""
+    return "error" if notes.level == "strict" else "warning"
+
+
+def note_at(
+    notes: Diagnostics,
+    rule: str,
+    message: str,
+    *,
+    line: int,
+    fix: str = "",
+    path: str = "",
+    severity: Severity = "warning",
+) -> None:
+    """Note something about a line of the text."""
+    rule = f"{notes.dialect}/{rule}"
+    notes.extend((Finding(rule=rule, message=message, line=line, column=1, fix=fix, path=path, severity=severity),))
+
+
+def one_line(value: str) -> str:
+    """`value` on one line, whoever reads it: what anybody takes for a line break, or for a command, becomes a space."""
+    if not value.isprintable():
+        value = CONTROL.sub("\n", value)
+    return " ".join(filter(None, map(str.strip, value.splitlines())))
+
+
+def quote_json(value: str) -> str:
+    """`value` as a JSON string.
+
+    Raises:
+        InvalidInput: It holds half a character.
+    """
+    return json.dumps(value)
+
+
+class Fences:
+    """Tells which lines of a Markdown text are code.
+
+    Args:
+        indented: A fence may be indented by up to three spaces.
+    """
+
+    def __init__(self, *, indented: bool = True) -> None:
+        self._mark = ""
+        self._indented = indented
+
+    def is_code(self, line: str) -> bool:
+        """Whether `line`, the next one, is part of a code block; its first and last line are."""
+        content = line.lstrip(" ") if self._indented else line
+        match = _FENCE.fullmatch(line) if content.startswith(("```", "~~~")) else None
+        if not self._mark:
+            if match and not (match[1][0] == "`" and "`" in match[2]):
+                self._mark = match[1]
+                return True
+            return False
+        if match and match[1].startswith(self._mark) and not match[2].strip():
+            self._mark = ""
+        return True
+
+
+_QUOTES: Final = (("`", "`"), ('"', '"'), ("'", "'"), ("<", ">"), ("**", "**"))
+_LINK: Final = re.compile(r"\[[^\[\]]{0,400}\]\(([^()\s]{1,4000})\)")
+_NOTHING: Final = frozenset({"none", "n/a", "na", "nothing", "null", "-", "--", "\u2013", "\u2014"})
+
+
+def unquote_path(value: str) -> str:
+    """The path in `value`, empty where it names none."""
+    link = _LINK.fullmatch(value)
+    if link:
+        return unquote_path(link[1])
+    for start, end in _QUOTES:
+        inner = value[len(start) : len(value) - len(end)]
+        if inner and value.startswith(start) and value.endswith(end) and start not in inner and end not in inner:
+            return unquote_path(inner.strip())
+    return "" if is_nothing(value) else value
+
+
+def is_nothing(value: str) -> bool:
+    """Whether `value` only says that there is none."""
+    return value.strip("()[]. ").lower() in _NOTHING

@@ -17,10 +17,9 @@ from typing import Final
 
 from retinue.contract.model import DialectName
 
-from .correction import parse_correction, render_correction
 from .definition import parse_definition, parse_definitions, render_definition, render_definitions
-from .parse import parse_result, parse_task
-from .recognise import recognise
+from .extras import parse_correction, render_correction
+from .parse import parse_result, parse_task, recognise
 from .render import Saving, measure_saving, render_result, render_retry, render_task
 
 __all__ = [

@@ -17,7 +17,7 @@ from retinue.contract.finding import Finding, Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
 from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
-from retinue.dialects.losses import find_losses
+from retinue.dialects.losses import find_losses, own_extras
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput, ParseError
 
@@ -66,7 +66,12 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
         InvalidInput: It holds something that is no definition.
     """
     notes = Diagnostics("tool_use", level)
-    value = _tools(text, notes)
+    try:
+        value = json.loads(text)
+    except ParseError:
+        value = None
+    if not isinstance(value, list):
+        value = parse_object(text, notes)
     agents: dict[tuple[str, int | None], list[_ToolEntry]] = {}
     names = set[ToolName]()
     for at, item in enumerate(value if isinstance(value, list) else [value]):
@@ -85,14 +90,6 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
     if notes.has_errors:
         refuse(notes, InvalidInput)
     return Parsed(tuple(map(_definition, agents.values())), "tools", tuple(notes.findings))
-
-
-def _tools(text: str | bytes, notes: Diagnostics) -> JsonValue:
-    try:
-        value = json.loads(text)
-    except ParseError:
-        return parse_object(text, notes)
-    return value if isinstance(value, list) else parse_object(text, notes)
 
 
 def _read_tool(item: JsonValue, path: str, notes: Diagnostics) -> _ToolEntry | None:
@@ -195,8 +192,7 @@ def _tools_text(tools: list[JsonMapping]) -> str:
 
 def _render_tools(definition: Definition) -> list[JsonMapping]:
     major = None if definition.major == 1 else definition.major
-    own: object = definition.extras.get("tool_use")
-    extras = cast("JsonMapping", own) if isinstance(own, dict) else {}
+    extras = own_extras(definition.extras, "tool_use")
     wire_name = definition.wire_names.get("tool_use", "")
     tools = list[JsonMapping]()
     for skill in definition.skills:

@@ -10,6 +10,7 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Result, Usage
 from retinue.contract.task import Context, Correction, OutputWish, Question, Task
+from retinue.dialects.decoding import find_json, quote_keys
 from retinue.dialects.diagnostics import (
     Diagnostics,
     drop_nulls,
@@ -20,15 +21,14 @@ from retinue.dialects.diagnostics import (
     refuse,
     validate,
 )
-from retinue.dialects.port import DEFAULT_CONTEXT, ParseContext, Parsed
+from retinue.dialects.port import DEFAULT_CONTEXT, Certainty, Detection, Kind, ParseContext, Parsed
 from retinue.errors import FaultCode, InvalidInput, OutputInvalid, ParseError
 
-from .constraints import read_constraints
-from .correction import correction_of, normalise_error
-from .extras import UnknownKeys
-from .tool_name import ToolName, read_summary, read_tool_name, sentences_of
+from .extras import UnknownKeys, correction_of, fill_missing, normalise_error
+from .tool_name import ToolName, read_constraints, read_summary, read_tool_name, sentences_of
 from .wire import (
     CODES,
+    ERROR_TYPES,
     OUTCOMES,
     STYLES,
     CorrectionObject,
@@ -39,6 +39,8 @@ from .wire import (
     Status,
     ToolUseCall,
 )
+
+__all__ = []
 
 # Requests
 
@@ -69,7 +71,14 @@ def _hand_off(value: JsonObject, context: ParseContext, notes: Diagnostics) -> P
             unknown_keys.extract(payload, Payload, notes, section="payload")
         _normalise_correction(value, notes)
         if notes.level == "lenient":
-            _fill_missing(value, context, notes)
+            if isinstance(payload, dict) and isinstance(payload.get("constraints"), str):
+                payload["constraints"] = [payload["constraints"]]
+                path, fix = "/payload/constraints", "Send a list."
+                notes.add("list", "`constraints` was a single text.", path=path, fix=fix)
+            # What the hand-off left out and its reader knows.
+            fill_missing(value, {"target_agent": context.agent, "message_type": "task_delegation"}, notes)
+            if isinstance(payload, dict):
+                fill_missing(payload, {"task_id": context.task_id}, notes, path="/payload")
         unknown_keys.extract(value, HandOff, notes)
 
     wire = validate(value, HandOff, notes, refusal=InvalidInput, normalise=normalise)
@@ -104,22 +113,6 @@ def _hand_off(value: JsonObject, context: ParseContext, notes: Diagnostics) -> P
 _SENTENCES: Final = 3
 
 
-def _fill_missing(value: JsonObject, context: ParseContext, notes: Diagnostics) -> None:
-    """What a hand-off left out and whoever reads it knows."""
-    payload = value.get("payload")
-    defaults = [(value, "", "target_agent", context.agent), (value, "", "message_type", "task_delegation")]
-    if isinstance(payload, dict):
-        defaults.append((payload, "/payload", "task_id", context.task_id))
-        if isinstance(payload.get("constraints"), str):
-            payload["constraints"] = [payload["constraints"]]
-            notes.add("list", "`constraints` was a single text.", path="/payload/constraints", fix="Send a list.")
-    for target, path, key, word in defaults:
-        if key not in target:
-            target[key] = word
-            what = f"`{key}` is missing; {word!r} was taken."
-            notes.add("missing", what, path=f"{path}/{key}", fix=f"Send `{key}`.")
-
-
 def _call(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parsed[Task]:
     unknown_keys = UnknownKeys()
 
@@ -127,7 +120,19 @@ def _call(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parse
         drop_nulls(value, ("type", "id", "correction"), notes)
         _normalise_correction(value, notes)
         if notes.level == "lenient":
-            _normalise_input(value, notes)
+            # What other vendors call it, and a text that holds the object.
+            other = next((key for key in ("arguments", "parameters") if key in value and "input" not in value), None)
+            if other is not None:
+                value["input"] = value.pop(other)
+                notes.add("input", f"The parameters are called `{other}`.", path=f"/{other}", fix="Call them `input`.")
+            raw = value.get("input")
+            try:
+                parameters = json.loads(raw) if isinstance(raw, str) else None
+            except ParseError:
+                parameters = None
+            if isinstance(parameters, dict):
+                value["input"] = parameters
+                notes.add("input", "`input` is an object in a text.", path="/input", fix="Send the object itself.")
         unknown_keys.extract(value, ToolUseCall, notes)
 
     wire = validate(value, ToolUseCall, notes, refusal=InvalidInput, normalise=normalise)
@@ -143,22 +148,6 @@ def _call(value: JsonObject, context: ParseContext, notes: Diagnostics) -> Parse
     )
     correction = _retry_correction(wire.correction, notes)
     return Parsed(task, "call", tuple(notes.findings), correction)
-
-
-def _normalise_input(value: JsonObject, notes: Diagnostics) -> None:
-    """What other vendors call it, and a text that holds the object."""
-    other = next((key for key in ("arguments", "parameters") if key in value and "input" not in value), None)
-    if other is not None:
-        value["input"] = value.pop(other)
-        notes.add("input", f"The parameters are called `{other}`.", path=f"/{other}", fix="Call them `input`.")
-    raw = value.get("input")
-    try:
-        parameters = json.loads(raw) if isinstance(raw, str) else None
-    except ParseError:
-        return
-    if isinstance(parameters, dict):
-        value["input"] = parameters
-        notes.add("input", "`input` is an object in a text.", path="/input", fix="Send the object itself.")
 
 
 def _normalise_correction(value: JsonObject, notes: Diagnostics) -> None:
@@ -219,7 +208,14 @@ def parse_result(
     data, questions = split_questions(data, status=wire.status)
     if wire.max_retries is not None:
         normaliser.unknown_keys.keys["max_retries"] = wire.max_retries
+    fault = fault_in_result(data, status=wire.status)
+    if wire.message is not None or wire.error_type is not None:
+        code = normaliser.codes[0] if normaliser.codes else CODES[wire.error_type or "runtime_error"]
+        fault = Fault(code=code, message=wire.message or "", hint=wire.correction_hint or "")
     metadata = wire.metadata
+    usage = None
+    if metadata.tokens_used is not None or metadata.model_used is not None:
+        usage = Usage(tokens_total=metadata.tokens_used, model=metadata.model_used)
     result = Result(
         task_id=context.task_id,
         agent=context.agent,
@@ -228,8 +224,8 @@ def parse_result(
         outcome=None if questions else OUTCOMES[wire.status],
         data=data,
         artifacts=tuple(metadata.artifacts or ()),
-        fault=_fault(wire, normaliser.codes) or fault_in_result(data, status=wire.status),
-        usage=_usage(metadata),
+        fault=fault,
+        usage=usage,
         duration_ns=None if metadata.execution_time_ms is None else metadata.execution_time_ms * 1_000_000,
         retries=wire.retry_count or 0,
         confidence=metadata.confidence,
@@ -263,13 +259,6 @@ def _check_complete(wire: ReturnEnvelope, notes: Diagnostics, *, has_data: bool)
         notes.add("error", message, path="/status", fix=fix, severity="error" if strict else "warning")
 
 
-def _fault(wire: ReturnEnvelope, codes: tuple[FaultCode, ...]) -> Fault | None:
-    if wire.message is None and wire.error_type is None:
-        return None
-    code = codes[0] if codes else CODES[wire.error_type or "runtime_error"]
-    return Fault(code=code, message=wire.message or "", hint=wire.correction_hint or "")
-
-
 def fault_in_result(data: object, *, status: str) -> Fault | None:
     """The error that a failed answer puts into its `result`: the spec does not say where else it should stand (A12)."""
     mapping = cast("JsonMapping", data) if isinstance(data, dict) else {}
@@ -277,12 +266,6 @@ def fault_in_result(data: object, *, status: str) -> Fault | None:
     if status not in {"error", "failed"} or word not in CODES or not isinstance(message, str):
         return None
     return Fault(code=CODES[word], message=message, hint=hint if isinstance(hint, str) else "")
-
-
-def _usage(metadata: EnvelopeMetadata) -> Usage | None:
-    if metadata.tokens_used is None and metadata.model_used is None:
-        return None
-    return Usage(tokens_total=metadata.tokens_used, model=metadata.model_used)
 
 
 def split_questions(result: JsonValue, *, status: str) -> tuple[JsonValue, tuple[Question, ...]]:
@@ -313,29 +296,25 @@ class EnvelopeNormaliser:
         """Mend `value`, and note everything that was mended."""
         drop_nulls(value, [key for key in ReturnEnvelope.model_fields if key != "status"], notes)
         self.unknown_keys.keys.update(lift_error(value, notes))
-        self._normalise_status(value, notes)
+        # Words of the other specs for the same status (C1); another spelling only when lenient.
+        if "status" not in value and "error_type" in value:
+            value["status"] = "error"
+            fix = "Put the error into an envelope, beside `status` and `metadata`."
+            notes.add("status", "The error object stands alone; it is read as an `error`.", path="/status", fix=fix)
+        word = value.get("status")
+        if isinstance(word, str) and word not in OUTCOMES:
+            name = word.strip().casefold() if notes.level == "lenient" else word
+            status = name if name in OUTCOMES else _STATUSES.get(name)
+            if status is not None:
+                value["status"] = status
+                fix = f"Use one of: {', '.join(OUTCOMES)}."
+                notes.add("status", f"{word[:100]!r} is read as `{status}`.", path="/status", fix=fix)
         self._normalise_metadata(value, notes)
         self.codes = normalise_error(value, notes)
         if "result" in value and not isinstance(value["result"], dict | list):
             self.unstructured = value.pop("result")
             notes.add("structured", "`result` is not structured.", path="/result", fix="Send an object.")
         self.unknown_keys.extract(value, ReturnEnvelope, notes)
-
-    def _normalise_status(self, value: JsonObject, notes: Diagnostics) -> None:
-        """Words of the other specs for the same (C1); another spelling only when lenient."""
-        if "status" not in value and "error_type" in value:
-            value["status"] = "error"
-            fix = "Put the error into an envelope, beside `status` and `metadata`."
-            notes.add("status", "The error object stands alone; it is read as an `error`.", path="/status", fix=fix)
-        word = value.get("status")
-        if not isinstance(word, str) or word in OUTCOMES:
-            return
-        name = word.strip().casefold() if notes.level == "lenient" else word
-        status = name if name in OUTCOMES else _STATUSES.get(name)
-        if status is not None:
-            value["status"] = status
-            fix = f"Use one of: {', '.join(OUTCOMES)}."
-            notes.add("status", f"{word[:100]!r} is read as `{status}`.", path="/status", fix=fix)
 
     def _normalise_metadata(self, value: JsonObject, notes: Diagnostics) -> None:
         if "metadata" not in value:
@@ -401,3 +380,58 @@ _STATUSES: Final[dict[str, Status]] = {
     "canceled": "error",
     "rejected": "error",
 }
+
+_TOOL: Final = ("name", "description", "input_schema")
+
+
+def recognise(text: str) -> tuple[Detection, ...]:
+    """Say as what `text` could be read, the likeliest first; nothing when as nothing. Never raises."""
+    value = find_json(text)
+    if isinstance(value, list):
+        tools = [item for item in value if isinstance(item, dict) and _is_tool(item)]
+        whole = bool(tools) and len(tools) == len(value)
+        return (_detection("definition", "tools", "certain", "each item has", *_TOOL),) if whole else ()
+    return tuple(_detections(value)) if isinstance(value, dict) else ()
+
+
+def _detections(value: JsonObject) -> list[Detection]:
+    detections: list[Detection] = []
+    if _is_tool(value):
+        detections.append(_detection("definition", "tools", "certain", "it has", *_TOOL))
+    if value.get("message_type") == "task_delegation":
+        detections.append(_detection("task", "handoff", "certain", 'its "message_type" is', "task_delegation"))
+    elif "target_agent" in value and isinstance(value.get("payload"), dict):
+        detections.append(_detection("task", "handoff", "likely", "it has", "target_agent", "payload"))
+    if isinstance(value.get("name"), str) and isinstance(value.get("input"), dict):
+        has_type = value.get("type") == "tool_use"
+        detections.append(_detection("task", "call", "certain" if has_type else "likely", "it has", "name", "input"))
+    if "correction_hint" in value and "error_type" in value and "status" not in value:
+        is_ours = value["error_type"] in ERROR_TYPES.values()
+        certainty: Certainty = "certain" if is_ours else "likely"
+        detections.append(_detection("correction", "correction", certainty, "it has", "error_type", "correction_hint"))
+    if "status" in value:
+        detections += _envelope_detections(value)
+    return detections
+
+
+def _envelope_detections(value: JsonObject) -> list[Detection]:
+    """An envelope shares its status with other formats; its own keys tell it from them."""
+    if {"agent", "operation", "response_message", "artifacts"} & value.keys() or value["status"] not in tuple(OUTCOMES):
+        return []
+    metadata = value.get("metadata")
+    own = [key for key in ("correction_hint", "reasoning_log") if key in value]
+    if isinstance(metadata, dict):
+        own += [key for key in EnvelopeMetadata.model_fields if key in metadata and key != "execution_time_ms"]
+    if own:
+        return [_detection("result", "envelope", "certain", "it has", "status", *own)]
+    if "result" in value or "error_type" in value:
+        return [_detection("result", "envelope", "likely" if "metadata" in value else "possible", "it has", "status")]
+    return []
+
+
+def _is_tool(value: JsonObject) -> bool:
+    return isinstance(value.get("name"), str) and isinstance(value.get("input_schema"), dict)
+
+
+def _detection(kind: Kind, form: str, certainty: Certainty, how: str, *words: str) -> Detection:
+    return Detection("tool_use", kind, form, certainty, f"{how} {quote_keys(words)}")

@@ -8,14 +8,12 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Correction, Task
-from retinue.dialects.losses import NO_EQUIVALENT, choose_form, rendered_message
+from retinue.dialects.losses import NO_EQUIVALENT, choose_form, own_extras, rendered_message
 from retinue.dialects.port import RenderedMessage
 
-from .constraints import write_constraints
-from .correction import write_correction
-from .extras import restore_extras
+from .extras import restore_extras, write_correction
 from .parse import parse_result, parse_task
-from .tool_name import write_summary, write_tool_name
+from .tool_name import write_constraints, write_summary, write_tool_name
 from .wire import ERROR_TYPES, STATUSES, STYLES, EnvelopeMetadata, HandOff, Payload, ReturnEnvelope, Status, ToolUseCall
 
 FORMS: Final = ("handoff", "call")
@@ -46,7 +44,12 @@ def render_retry(task: Task, correction: Correction) -> RenderedMessage:
 
 def _render(task: Task, form: str | None, correction: Correction | None) -> RenderedMessage:
     form_name = choose_form(form or ("call" if task.parameters else None), FORMS, "tool_use")
-    message = _call(task) if form_name == "call" else _hand_off(task)
+    name = write_tool_name(task.agent, major=task.major, skill=task.skill)
+    if form_name == "call":
+        message: JsonMapping = {"type": "tool_use", "id": task.id, "name": name, "input": task.parameters}
+        restore_extras(message, task.extras, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
+    else:
+        message = _hand_off(task, name)
     if correction is not None:
         message["correction"] = write_correction(correction)
     return rendered_message(
@@ -76,14 +79,14 @@ _HAND_OFF_REASONS: Final = {
 }
 
 
-def _hand_off(task: Task) -> JsonMapping:
+def _hand_off(task: Task, name: str) -> JsonMapping:
     message: JsonMapping = {} if task.source_agent is None else {"source_agent": task.source_agent}
     # One field for two things (C22): the transport format goes first.
     wish = task.output
     style = wish.style if wish.style in STYLES else None
     output = style if wish.transport is None else wish.transport
     message |= {
-        "target_agent": write_tool_name(task.agent, major=task.major, skill=task.skill),
+        "target_agent": name,
         "message_type": "task_delegation",
         "payload": {
             "task_id": task.id,
@@ -94,13 +97,6 @@ def _hand_off(task: Task) -> JsonMapping:
         },
     }
     restore_extras(message, task.extras, reserved=HandOff.model_fields, sections={"payload": Payload})
-    return message
-
-
-def _call(task: Task) -> JsonMapping:
-    name = write_tool_name(task.agent, major=task.major, skill=task.skill)
-    message: JsonMapping = {"type": "tool_use", "id": task.id, "name": name, "input": task.parameters}
-    restore_extras(message, task.extras, reserved={*ToolUseCall.model_fields, *HandOff.model_fields})
     return message
 
 
@@ -127,7 +123,16 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
     answer = _answer(result, status)
     if answer is not None:
         envelope["result"] = answer
-    envelope["metadata"] = _metadata(result)
+    # What was measured; what was not is left out.
+    usage = result.usage or Usage()
+    metadata: JsonMapping = {
+        "execution_time_ms": None if result.duration_ns is None else (result.duration_ns + 500_000) // 1_000_000,
+        "tokens_used": usage.tokens,
+        "confidence": result.confidence,
+        "model_used": usage.model,
+        "artifacts": [artifact.to_json() for artifact in result.artifacts] or None,
+    }
+    envelope["metadata"] = {key: value for key, value in metadata.items() if value is not None}
     reserved = {"error", *ReturnEnvelope.model_fields}
     if status != "success" and (fault := result.fault) is not None:
         envelope |= {
@@ -136,7 +141,8 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
             "correction_hint": fault.hint,
             "retry_count": result.retries,
         }
-        if _has_max_retries(result.extras):
+        limit: object = own_extras(result.extras, "tool_use").get("max_retries")
+        if type(limit) is int and limit >= 0:
             reserved.remove("max_retries")
     restore_extras(envelope, result.extras, reserved=reserved, sections={"metadata": EnvelopeMetadata})
     return rendered_message(
@@ -184,27 +190,6 @@ def _answer(result: Result, status: Status) -> JsonValue:
         rest["questions"] = [question.to_json() for question in result.questions]
         return rest
     return body
-
-
-def _metadata(result: Result) -> JsonMapping:
-    """What was measured; what was not is left out."""
-    usage = result.usage or Usage()
-    fields: JsonMapping = {
-        "execution_time_ms": None if result.duration_ns is None else (result.duration_ns + 500_000) // 1_000_000,
-        "tokens_used": usage.tokens,
-        "confidence": result.confidence,
-        "model_used": usage.model,
-    }
-    if result.artifacts:
-        fields["artifacts"] = [artifact.to_json() for artifact in result.artifacts]
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-def _has_max_retries(extras: JsonMapping) -> bool:
-    """Whether an earlier reading kept the number of retries there may be."""
-    own: object = extras.get("tool_use")
-    limit: object = cast("JsonMapping", own).get("max_retries") if isinstance(own, dict) else None
-    return isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
 from retinue.contract.result import Artifact, Outcome
-from retinue.dialects.wire_model import WireModel, not_null
+from retinue.dialects.diagnostics import WireModel, not_null
 from retinue.errors import FaultCode
 
 Status: TypeAlias = Literal["success", "error", "partial", "failed"]
