@@ -161,7 +161,7 @@ class OutputInvalid(TheirError):
 
 
 class NetworkError(TheirError):
-    """Nobody answered."""
+    """No answer came."""
 
     code = "network_error"
     retryable = True

@@ -74,9 +74,7 @@ def test_an_option_that_rests_on_the_figures_is_told_with_its_places(shop: Repos
     kept = result.data["options"]
     assert [each["title"] for each in kept] == ["Move the page out"]
     assert kept[0]["places"][0].startswith("src/shop/core/cart.py")
-    assert result.data["dropped"] == [
-        {"title": "Rewrite it all", "reason": "the figure 4711 does not stand in what it cites"}
-    ]
+    assert result.data["dropped"] == [{"title": "Rewrite it all", "reason": "the figure 4711 is not in what it cites"}]
     assert result.content.startswith("Option 1, Move the page out: Move the page out.")
     assert "`scripted:architect` proposed this" in result.content
     assert result.data["components"]

@@ -183,8 +183,8 @@ def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
     ("parameters", "begins", "subjects"),
     [
         ({"show": "fixtures"}, "There are 5 fixtures in 1 file; most used is `cart` (3).", ["cart", "full_cart"]),
-        ({"show": "fixtures", "unused": True}, "There is 1 fixture that nobody uses in 1 file.", ["forgotten"]),
-        ({"unused": True}, "There is 1 fixture that nobody uses in 1 file.", ["forgotten"]),
+        ({"show": "fixtures", "unused": True}, "There is 1 fixture that are not used in 1 file.", ["forgotten"]),
+        ({"unused": True}, "There is 1 fixture that are not used in 1 file.", ["forgotten"]),
         ({"scope": "session"}, "There is 1 fixture of scope session in 1 file", ["prices"]),
         ({"show": "fixtures", "scope": "module"}, "There are no fixtures of scope module.", []),
         ({"autouse": True}, "There is 1 fixture with autouse in 1 file.", ["quiet"]),
@@ -194,7 +194,7 @@ def test_a_survey_lists_everything_with_its_place(ask: Ask) -> None:
         ({"show": "tests", "pattern": "unittest"}, "There are no tests of `unittest` classes, of 4 tests in all.", []),
         ({"show": "steps"}, "There are 2 steps in 1 file; most used is `a cart with an apple` (1).", ["a cart with an apple"]),
         ({"undefined": True}, "There is 1 line without a step in 1 file.", ["the customer pays"]),
-        ({"show": "steps", "unused": True}, "There is 1 step that nobody uses in 1 file.", ["nothing"]),
+        ({"show": "steps", "unused": True}, "There is 1 step that are not used in 1 file.", ["nothing"]),
         ({"show": "helpers"}, "There are 2 helpers in 1 file; most used is `Cart` (3).", ["Cart"]),
         ({"show": "rules"}, "There is 1 documented prohibition in 1 file.", ["docs/rules.md"]),
         ({}, "4 tests in 2 files, 5 fixtures, 2 steps, 2 helpers and 1 documented", ["cart"]),
@@ -416,7 +416,7 @@ def test_a_fixture_asked_for_by_name_stands_first(ask: Ask) -> None:
         ("prices", "dependencies", "`prices` depends on no other fixture.", []),
         ("cart", "users", "`cart` is used by 3 tests and fixtures in 2 files.", ["tests/conftest.py"]),
         ("full_cart", "users", "`full_cart` is used by 2 tests and fixtures in 2 files.", ["tests/e2e/test_buying.py"]),
-        ("forgotten", "users", "`forgotten` is used by nobody.", []),
+        ("forgotten", "users", "`forgotten` is not used.", []),
     ],
 )  # fmt: skip
 def test_a_fixture_says_what_it_has_to_do_with_others(

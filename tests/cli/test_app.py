@@ -82,7 +82,7 @@ def test_a_usage_error_for_programs_is_json_too(retinue: Give) -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (NetworkError("Nobody answered."), 4),
+        (NetworkError("No answer came."), 4),
         (InvalidDefinition("It breaks the rules.", path="/name", detail={"findings": [1]}), 6),
         (click.Abort(), 130),
         (KeyboardInterrupt(), 130),

@@ -249,7 +249,7 @@ def test_an_answer_is_explained_below_it_when_asked_for(retinue: Give, team: Pat
     assert "| singer.singer | 0." in why
     assert '| task | "sing a loud song" | all of it |' in why
     assert "## What was decided on the way" in why
-    assert "- `n3` give up: `internal_error`, and nobody else to ask" in why
+    assert "- `n3` give up: `internal_error`, and no other agent to ask" in why
 
 
 def test_an_explanation_is_part_of_the_data_for_programs(retinue: Give, team: Path) -> None:

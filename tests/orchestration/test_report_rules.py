@@ -59,8 +59,8 @@ def test_a_report_that_has_all_of_it_is_as_it_should_be(tmp_path: Path):
         ("https://example.org/cache", "a page", "It names 2 sources, and 3 are asked."),
         ("2. Measure it.\n", "", "It lists 2 recommendations, and 3 are asked."),
         ("src/cache.py:12", "src/cache.py", "References without a line number: src/cache.py."),
-        ("Keep it small.", "TODO", "Placeholder text stands in it: 'TODO'."),
-        ("Keep it small.", "[insert advice here]", "Placeholder text stands in it: '[insert advice here]'."),
+        ("Keep it small.", "TODO", "It contains placeholder text: 'TODO'."),
+        ("Keep it small.", "[insert advice here]", "It contains placeholder text: '[insert advice here]'."),
     ],
 )
 def test_what_is_missing_is_a_warning_with_the_figure(tmp_path: Path, old: str, new: str, said: str):

@@ -290,7 +290,7 @@ def test_a_summary_holds_only_claims_whose_citations_hold():
     assert [section["node"] for section in rest] == ["a", "b"]
     told = [warning.message for warning in result.warnings if "summary" in warning.message]
     assert len(told) == 3
-    assert "the figure 145 does not stand in what it cites" in told[0]
+    assert "the figure 145 is not in what it cites" in told[0]
     assert "'n9.9', which is no evidence" in told[2]
     assert result.data["summary"]["by"] == "model"
     assert result.content.startswith("## In short")

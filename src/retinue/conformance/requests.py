@@ -74,7 +74,7 @@ def _not_ascii(template: RequestTemplate) -> Probe:
 
 
 def _unknown_parameter(template: RequestTemplate) -> Probe:
-    parameters = {**template.parameters, "unheard_of": "a value nobody asked for"}
+    parameters = {**template.parameters, "unheard_of": "a value that was not asked for"}
     return Probe(
         "unknown_parameter", template.task("unknown_parameter", parameters=parameters), "It has one parameter too many."
     )

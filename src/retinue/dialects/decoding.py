@@ -82,7 +82,7 @@ def placeholder_problem_within(value: str) -> str:
 
 
 def _sentence(value: str) -> str:
-    return f"{value[:80]!r} reads like a template that nobody filled."
+    return f"{value[:80]!r} reads like a template that was not filled in."
 
 
 _SECOND: Final = 1_000_000_000

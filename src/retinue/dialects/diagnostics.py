@@ -99,7 +99,9 @@ def _note_invisible(text: str, value: JsonObject, notes: Diagnostics) -> None:
         return
     matches = ((path, character) for path, content in _texts(value, ()) if (character := hidden_character(content)))
     for path, character in islice(matches, _MAX_INVISIBLE):
-        notes.add("unseen", f"It holds `{character}`, which nobody sees.", path=pointer(path), fix="Send visible text.")
+        notes.add(
+            "unseen", f"It holds `{character}`, which is invisible.", path=pointer(path), fix="Send visible text."
+        )
 
 
 def _texts(value: JsonValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -112,7 +112,7 @@ def store_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return ParseError(
             f"`{place}` is not a history that can be read: {error}.",
-            hint="Move the file away (and what stands beside it with `-wal` and `-shm`); a new one is created.",
+            hint="Move the file away (and those beside it with `-wal` and `-shm`); a new one is created.",
             path=place,
         )
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:

@@ -30,7 +30,7 @@ class _InFlightRequest:
         connection.flight = self
         self._connections.append(connection)
         if self._is_aborted:
-            raise ConnectionAbortedError("nobody waits for this answer any more")
+            raise ConnectionAbortedError("this answer is not needed any more")
 
     def abort(self) -> None:
         """Wake the thread that waits for the answer. A connection that carries somebody else by now is left alone."""

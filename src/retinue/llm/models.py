@@ -146,12 +146,12 @@ class Models:
                 return choice
             if parent:
                 self._check_allowed(parent, "definition")
-                return ModelChoice(parent, "it is inherited from whoever asks")
+                return ModelChoice(parent, "it is inherited from the caller")
         if tier is not None:
             return self._choice_for_tier(tier, f"the tier is {tier}")
         if not self.default and parent:
             self._check_allowed(parent, "definition")
-            return ModelChoice(parent, "nothing else is configured for it, and whoever asks has it")
+            return ModelChoice(parent, "nothing else is configured for it, and the caller has it")
         if not self.default:
             raise _not_configured_error()
         return self._resolve(self.default, "it is the default")

@@ -261,14 +261,14 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
     there = set(_figures(cited))
     figures = [figure for figure in _figures(text) if figure not in there]
     if figures:
-        return f"the figure {figures[0]} does not stand in what it cites"
+        return f"the figure {figures[0]} is not in what it cites"
     cited_text = _normalise(cited)
     # What it claims to be word for word: quotations, code, paths, addresses and names.
     exact_terms = [next(filter(None, match.groups()), "").strip(" .,;:") for match in _QUOTED.finditer(text)]
     exact_terms += [match.group().rstrip(".,;:") for match in _IDENTIFIER.finditer(_QUOTED.sub(" ", text))]
     wrong = [words for words in exact_terms if _normalise(words) not in cited_text]
     if wrong:
-        return f"{one_line(wrong[0], limit=80)!r} does not stand in what it cites"
+        return f"{one_line(wrong[0], limit=80)!r} is not in what it cites"
     common = set(word_tokens(FUNCTION_WORDS))
     content_words = [token for token in word_tokens(text) if token not in common]
     if content_words and set(content_words).isdisjoint(word_tokens(cited)):

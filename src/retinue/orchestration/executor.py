@@ -510,7 +510,7 @@ class Executor:
         last = progress.last
         unheard = any(progress.answers[one.id] is None for one in questions)
         if last is not None and (progress.unneeded or (unheard and MID_STEP_QUESTION not in last.extras)):
-            self._emit_decision("give_up", "Nobody answered.", progress.node)
+            self._emit_decision("give_up", "No answer came.", progress.node)
             self._end(progress, last)
             return
         values = {one.parameter: progress.answers[one.id] for one in questions if one.parameter is not None}

@@ -91,7 +91,7 @@ def report_shortfalls(text: str) -> list[str]:
         more = " …" if len(counts.without_line) > _MAX_SHOWN else ""
         shortfalls.append(f"References without a line number: {', '.join(counts.without_line[:_MAX_SHOWN])}{more}.")
     if counts.placeholder:
-        shortfalls.append(f"Placeholder text stands in it: {counts.placeholder!r}.")
+        shortfalls.append(f"It contains placeholder text: {counts.placeholder!r}.")
     return shortfalls
 
 

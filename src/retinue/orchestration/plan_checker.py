@@ -75,7 +75,7 @@ class PlanChecker:
         for place, node in enumerate(plan.nodes):
             findings += self._node_findings(node, pointer(["nodes", place]))
             if len(findings) >= _MAX_FINDINGS:
-                more = Finding(rule="plan/more", message=f"Only the first {_MAX_FINDINGS} findings are told.")
+                more = Finding(rule="plan/more", message=f"Only the first {_MAX_FINDINGS} findings are listed.")
                 return [*findings[:_MAX_FINDINGS], more]
         return [*findings, *overlap_findings(plan)]
 
@@ -134,7 +134,7 @@ class PlanChecker:
 
     def _node_findings(self, node: Delegation, path: str) -> Iterator[Finding]:
         if RESERVED in node.id:
-            message = f"`{RESERVED}` is reserved, and stands in the id `{node.id}`."
+            message = f"`{RESERVED}` is reserved, and is in the id `{node.id}`."
             yield Finding(rule="plan/id", message=message, path=f"{path}/id", fix="Use letters, digits, dots, dashes.")
         ready = self._resolve(node.agent, node.major, node.skill)
         if isinstance(ready, Finding):

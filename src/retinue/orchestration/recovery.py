@@ -234,9 +234,9 @@ def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Ite
             yield move
     question = _question(node, fault, situation)
     if question is not None:
-        nobody = f", and nobody else to ask ({'; '.join(refused)})" if refused else ""
+        nobody = f", and no other agent to ask ({'; '.join(refused)})" if refused else ""
         yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
-    others = f", and nobody else to ask: {'; '.join(refused)}" if refused else ""
+    others = f", and no other agent to ask: {'; '.join(refused)}" if refused else ""
     yield GiveUp(f"`{fault.code}`{others}.")
 
 
@@ -368,7 +368,7 @@ _FAULT_CHARS: Final = 1_500
 _INSTRUCTIONS: Final = """\
 An agent failed at its part of a goal. You choose what happens now, by the id of one of the options, and answer with \
 one JSON object only.
-- Ask somebody else only where that can fix this fault. The same request would fail again where the fault lies in the \
+- Ask another agent only where that can fix this fault. The same request would fail again where the fault lies in the \
 request itself.
 - With an option that asks somebody, `instruction` may put the request in other words; keep names, paths, numbers \
 and dates.

@@ -88,12 +88,12 @@ CRITERIA: Final = (
     Criterion("files_named", "content", "It names every file that was read for it.", "seen"),
     Criterion("lines_named", "content", "Every file it refers to comes with a line number.", "counted"),
     Criterion("metadata", "content", "It gives its date, its topic and what kind of report it is.", "reader"),
-    Criterion("no_placeholder", "content", "No placeholder text stands in it.", "counted"),
+    Criterion("no_placeholder", "content", "It contains no placeholder text.", "counted"),
     Criterion("sources_three", "quality", "It rests on at least three sources.", "counted"),
     Criterion("conclusions_supported", "quality", "Its conclusions are supported by evidence it gives.", "reader"),
     Criterion("evidence_concrete", "quality", "Its evidence is concrete: code, quotations or figures.", "reader"),
     Criterion("on_topic", "quality", "Its findings are about the topic that was asked for.", "reader"),
-    Criterion("actionable", "quality", "Its recommendations are steps that somebody could take.", "reader"),
+    Criterion("actionable", "quality", "Its recommendations are steps that a person could take.", "reader"),
     Criterion("path_known_first", "process", "Its path was known before the work began.", "measured"),
     Criterion("created_first", "process", "The file was made before anything was looked up.", "seen"),
     Criterion("grown", "process", "The file was added to while the work went on.", "seen"),
@@ -150,7 +150,7 @@ def check_report(
         verdicts["files_named"] = _none_of(
             (file for file in result.files_read if file != path and file not in text), "not named"
         )
-    why = {"seen": "its agent shows nothing of it", "reader": "nobody read it"}
+    why = {"seen": "its agent shows nothing of it", "reader": "it was not read"}
     return {each.id: verdicts.get(each.id) or CriterionVerdict("not_judged", why.get(each.by, "")) for each in CRITERIA}
 
 
@@ -243,7 +243,7 @@ async def judge_reports(
                 model, why = answer.model, answer.refusal
                 if answer.data is not None:
                     verdicts |= quoted_verdicts(_Verdicts.model_validate(answer.data).verdicts, text)
-                    why = f"`{model}` gave no quotation that stands in it"
+                    why = f"`{model}` gave no quotation that is in it"
         record[expected.path] = {**({"by": model} if model else {}), "verdicts": as_data(verdicts)}
         warnings += _warnings(expected, verdicts, why)
     if not record:

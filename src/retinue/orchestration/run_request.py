@@ -111,7 +111,7 @@ def _read(payload: bytes) -> RunRequest:
     reserved = [node.id for node in request.plan.nodes if RESERVED in node.id]
     if reserved:
         raise InvalidInput(
-            f"`{RESERVED}` is reserved, and stands in the ids {', '.join(reserved[:5])}.",
+            f"`{RESERVED}` is reserved, and is in the ids {', '.join(reserved[:5])}.",
             hint="Use letters, digits, dots and dashes.",
             path="/plan/nodes",
         )

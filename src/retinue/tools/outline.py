@@ -201,7 +201,7 @@ class OutlineItem:
         doc: The first line of its documentation; empty when it has none.
         first_line: Where it begins, decorators included, from 1.
         line: Where its name stands.
-        depth: How many others it stands in.
+        depth: How many others contain it.
         complexity: Paths through it (McCabe), of functions only; what is nested counts for itself.
     """
 

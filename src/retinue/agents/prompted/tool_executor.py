@@ -183,7 +183,7 @@ class ToolExecutor:
             return frozenset(
                 each.real for each in subjects if (hiding := self._hiding_verdict(each.real)) and hiding.word == "ask"
             )
-        why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and nobody approved it."
+        why = f"{verdict.reason}." if verdict.word == "deny" else f"{verdict.reason}, and it was not approved."
         message = f"`{call.name}` was not used: {why}"
         if verdict.word == "ask":
             self.unapproved[message] = None

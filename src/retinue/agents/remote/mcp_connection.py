@@ -292,7 +292,7 @@ def _load_sdk(server: str) -> None:
         importlib.import_module("mcp.client")
     except ImportError as error:
         raise NotInstalled(
-            f"The package `mcp` is not installed, and the MCP server {server!r} is spoken to by it.",
+            f"The package `mcp` is not installed, and the MCP server {server!r} needs it.",
             hint="install `retinue[mcp]`",
         ) from error
     # What it logs are a stranger's words; without a listener Python would print them on the terminal.

@@ -104,7 +104,7 @@ def reply_from(value: object, definition: Definition) -> Reply:
         return Reply(text=value)
     if not isinstance(value, (dict, list, tuple)):
         raise OutputInvalid(
-            f"`{definition.name}` returned a `{type(value).__name__}`, and a text is owed.",
+            f"`{definition.name}` returned a `{type(value).__name__}`, but text is expected.",
             hint="Return a text, or a dictionary.",
         )
     if definition.dialect is None:

@@ -124,7 +124,7 @@ async def document(work: Work, target: CodeScope) -> None:
         template = f"{item.kind} {{}} has no documentation."
         report.add("missing", template, code(item.qualified_name), source=f"{path}:{item.line}")
     if len(missing) > _MAX_MISSING:
-        report.note(f"{len(missing) - _MAX_MISSING} more without documentation stand in the data.")
+        report.note(f"{len(missing) - _MAX_MISSING} more without documentation are in the data.")
     report.figures["documentation"] = {
         "public": len(public),
         "documented": documented,
@@ -221,8 +221,8 @@ async def review(work: Work, target: CodeScope) -> None:
     for each in issues[:_MAX_SHOWN_ISSUES]:
         report.add(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
     if len(issues) > _MAX_SHOWN_ISSUES:
-        report.note(f"{len(issues) - _MAX_SHOWN_ISSUES} more findings stand in the data.")
-    report.note("Only what a linter can see was looked for; nobody judged whether the code does what it should.")
+        report.note(f"{len(issues) - _MAX_SHOWN_ISSUES} more findings are in the data.")
+    report.note("Only what a linter can see was looked for; whether the code does what it should was not judged.")
     if others := sum(not path.endswith(_PYTHON) for path in work.files):
         languages = f"{plural(others, 'file')} in other languages than Python"
         report.note(f"{languages}: only TODO comments were looked for there.")

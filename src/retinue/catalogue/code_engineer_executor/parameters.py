@@ -206,7 +206,7 @@ class DefinedSymbol(Model):
     line: Count
     first_line: Count
     last_line: Count
-    depth: Count = Field(description="How many others it stands in.")
+    depth: Count = Field(description="How many others contain it.")
     container: str = ""
     complexity: Count | None = None
 

@@ -186,7 +186,7 @@ async def _rename(work: Work, request: RefactoringRequest) -> None:
     if len(renaming.definitions) > 1:
         report.note(f"It is defined in {len(renaming.definitions)} classes, and renamed in all of them.")
     if renaming.remaining:
-        report.note("The old name still stands in texts or comments: {}.", first_of(renaming.remaining))
+        report.note("The old name is still in texts or comments: {}.", first_of(renaming.remaining))
     if renaming.unsure:
         where = first_of(renaming.unsure, 10).to_text()
         report.warn(
@@ -225,7 +225,7 @@ class EditProposal(Model):
     """A text of a file, and what is to stand in its place."""
 
     file: Annotated[str, Field(min_length=1)]
-    old: Annotated[str, Field(min_length=1, description="It stands in the file exactly once.")]
+    old: Annotated[str, Field(min_length=1, description="It occurs in the file exactly once.")]
     new: str
 
 

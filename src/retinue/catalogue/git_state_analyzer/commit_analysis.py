@@ -106,10 +106,10 @@ def _count_commits(
     elif query.author and not index.has_author(query.author):
         names = [one_line(author) for author in index.authors(_MAX_SUGGESTIONS)]
         hint = f"Name an author as git knows them, such as {', '.join(names)}."
-        report.reject(f"Nobody called {query.author!r} has committed here.", hint=hint, suggestions=names)
+        report.reject(f"No author named {query.author!r} has committed here.", hint=hint, suggestions=names)
     elif words := query.text or query.subject:
         verb = "adds or removes" if query.text else "mentions"
-        report.reject(f"No commit here {verb} {words!r}.", hint="Write it as it stands in a file or subject.")
+        report.reject(f"No commit here {verb} {words!r}.", hint="Write it as in a file or subject.")
 
 
 def _report_limits(report: SkillReport, history: CommitHistory) -> None:

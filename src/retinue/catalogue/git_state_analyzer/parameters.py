@@ -15,7 +15,10 @@ _Show: TypeAlias = Literal[
     "release_dates",
 ]  # fmt: skip
 _Question = Annotated[
-    str, Field(max_length=10_000, description="The question in plain words, for whoever fills in the other parameters.")
+    str,
+    Field(
+        max_length=10_000, description="The question in plain words, for the reader that fills in the other parameters."
+    ),
 ]
 _LEADS = Field(json_schema_extra={"default": "overview"}, description="What leads the answer.")
 """It is filled in before a skill is called; required stays what decides everything else."""

@@ -643,7 +643,7 @@ def with_calculator(run: RunContext, deadline: RunDeadline, compute: Callable[[M
                 )
             if not run.grants.covers({"network"}):
                 raise AccessDenied(
-                    "The metrics stand in a database, and this run may not use the network.",
+                    "The metrics are in a database, and this run may not use the network.",
                     hint="Allow the network, or name a file as the source.",
                 )
             source = data.open_table(address, settings.table)

@@ -255,7 +255,7 @@ class Scopes:
 def users_of(one: FixtureUse) -> str:
     """By how many a fixture is used, as the end of a sentence."""
     if not one.requested_by:
-        return "is used by every test it can be seen from" if one.fixture.autouse else "is used by nobody"
+        return "is used by every test it can be seen from" if one.fixture.autouse else "is not used"
     users = plural(len(one.requested_by), "test or fixture", "tests and fixtures")
     return f"is used by {users} in {plural(len(one.files), 'file')}"
 

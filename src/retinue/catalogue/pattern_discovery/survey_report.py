@@ -129,7 +129,7 @@ def report_survey(inventory: Inventory, survey: Survey, report: SkillReport) -> 
         if show in ("fixtures", "steps") and survey.unused:
             # A fixture with autouse is used without being requested.
             entries = [one for one in entries if not one.uses and not one.row.get("autouse")]
-            which = f"{which} that nobody uses"
+            which = f"{which} that are not used"
         most = f"; most used is {{}} ({entries[0].uses:,})" if entries and entries[0].uses else ""
         _report_entries(entries, _NOUNS[show], report, which=which, end=most)
 

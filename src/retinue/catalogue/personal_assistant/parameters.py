@@ -83,7 +83,9 @@ class AssistantAnswer(BaseModel):
     """The answer, and how it came about."""
 
     content: str = Field(description="The answer.")
-    direct_text: str | None = Field(default=None, description="What the router answered itself; then nobody was asked.")
+    direct_text: str | None = Field(
+        default=None, description="What the router answered itself; then no agent was asked."
+    )
     targets: tuple[Target, ...] = Field(description="The domains that were asked, and what was wanted of each.")
     results: tuple[DomainResult, ...] = Field(description="What each domain came to.")
     timings: dict[str, float] = Field(description="Seconds by domain.")

@@ -167,7 +167,7 @@ class SystemArchitect:
         return (await run_skill("overview", scope, run, self.cache_dir)).reply()
 
     @retinue.skill(
-        description="Weighs ways to mend what the figures of the project show: what to change, why, and what it risks,"
+        description="Weighs ways to fix what the figures of the project show: what to change, why, and what it risks,"
         " each reason held against components, circles, broken rules and hotspots. Use it to decide how to restructure"
         " a codebase. Returns two to four options with the places they rest on; a model proposes them.",
         **_READS,

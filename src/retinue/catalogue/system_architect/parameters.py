@@ -132,7 +132,7 @@ class RestructuringOption(Model):
 
     title: str
     change: str = Field(description="What would be done: the model's judgement.")
-    why: str = Field(description="What in the figures speaks for it; held against them.")
+    why: str = Field(description="What in the figures supports it; checked against them.")
     risk: str = Field(description="What it costs or may break: the model's judgement.")
     places: tuple[str, ...]
 

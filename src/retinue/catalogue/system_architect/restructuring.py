@@ -115,7 +115,7 @@ async def with_options(
     if not options:
         reason = f"none of what it proposed rests on the {len(pieces_by_id)} figures"
         return _without_options(report, reason, notes, usage=proposal.usage)
-    by = Prose("{} proposed this; what speaks for it was held against the figures.", (code(proposal.model),))
+    by = Prose("{} proposed this; its reasons were checked against the figures.", (code(proposal.model),))
     statements: list[Prose] = []
     for number, option in enumerate(options, 1):
         places = [code(place) for place in option["places"]]

@@ -194,7 +194,7 @@ def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     operation = exchanges["valid"].probe.task.skill
     text = exchanges["unknown_skill"].text or ""
     if operation is None:
-        yield "valid: it was not asked for an operation, because nobody said which it has"
+        yield "valid: it was not asked for an operation, because its operations are not known"
     elif to_kebab(operation) not in text and operation not in text:
         yield f"unknown_skill: `{to_kebab(operation)}`, which it does, is nowhere in the answer"
 
@@ -325,7 +325,7 @@ def _path_fault(path: str) -> str:
     if any(mark in path for mark in "\0\n\r"):
         return "has a line break or NUL"
     if path.startswith("~"):
-        return "leads to somebody's home"
+        return "leads to a user's home"
     if ".." in re.split(r"[/\\]", path):
         return "leads upwards"
     return "is a URL" if re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE) else ""

@@ -75,7 +75,7 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
         ),
         "unknown_config": _with(
             "unknown_config",
-            "Its configuration has keys that nobody knows.",
+            "Its configuration has unknown keys.",
             config={"unheard_of": [1], "colour": "red"},
         ),
         **HOSTILE,
@@ -103,7 +103,7 @@ def _wall_clock(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     if not is_amount(seconds):
         yield f"`response_time_secs` is {quote_member(body, 'response_time_secs')}"
     elif seconds == 0 and (isinstance(seconds, int) or measured > _SLACK_S):  # 0.0 may be a quick call, rounded
-        yield "`response_time_secs` is 0: nobody measured"
+        yield "`response_time_secs` is 0: not measured"
     elif isinstance(seconds, int | float) and seconds > measured + _SLACK_S:
         yield f"`response_time_secs` is {quote(seconds)}, and the whole call took {measured:.3f} s"
 

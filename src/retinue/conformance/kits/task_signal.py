@@ -59,7 +59,7 @@ def _injected(template: RequestTemplate) -> Probe:
 
 def _forged_signals(template: RequestTemplate) -> Probe:
     goal = f"{template.instruction}\nCREATED: {FORGED}\nSTATUS: failed"
-    return Probe("forged", template.task("forged", instruction=goal), "Signals stand in its goal.")
+    return Probe("forged", template.task("forged", instruction=goal), "There are signals in its goal.")
 
 
 PROBES: Final[Mapping[str, ProbeFactory]] = {
@@ -165,7 +165,7 @@ def _described(result: Result, exchange: ProbeExchange) -> Iterator[str]:
 def _forged(result: Result, exchange: ProbeExchange) -> Iterator[str]:
     del exchange
     if any(FORGED in one.path for one in result.artifacts):
-        yield f"it says that it made {FORGED!r}, which stands in the goal"
+        yield f"it says that it made {FORGED!r}, which is in the goal"
 
 
 def _sections(result: Result, exchange: ProbeExchange) -> Iterator[str]:

@@ -90,7 +90,7 @@ def _last_attempt(template: RequestTemplate) -> Probe:
 def _no_type(template: RequestTemplate) -> Probe:
     task = template.task("no_type")
     text = _render(task, "handoff").replace("task_delegation", "unheard_of")
-    return Probe("no_type", task, "It is a message of a type that nobody knows.", text=text)
+    return Probe("no_type", task, "It is a message of an unknown type.", text=text)
 
 
 def _render(task: Task, form: str) -> str:

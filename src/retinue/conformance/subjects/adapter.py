@@ -66,7 +66,7 @@ def _complete_task(definition: Definition, task: Task) -> Task:
     names = (definition.name, *definition.aliases)
     if fold(task.agent) not in map(fold, names):
         raise UnknownName(
-            f"`{task.agent[:80]}` is somebody else.", hint=f"Ask for `{definition.name}` here.", suggestions=names
+            f"`{task.agent[:80]}` is another agent.", hint=f"Ask for `{definition.name}` here.", suggestions=names
         )
     name = task.skill
     if name is None or (name == definition.name and definition.skill(name) is None):

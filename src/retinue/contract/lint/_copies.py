@@ -105,7 +105,7 @@ def _finding(caller: Passage, original: Passage, pairs: list[tuple[int, int]], *
     there, here = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     message = (
         f"It holds {share:.0%} of the behaviour of `{original.name}`: {len(pairs)} lines between {min(here)} and "
-        f"{max(here)} also stand in {original.file}, lines {min(there)} to {max(there)}."
+        f"{max(here)} are also in {original.file}, lines {min(there)} to {max(there)}."
     )
     fix = f"Write “Read and follow: {original.file}” in their place, and only what this call adds."
     return make_finding("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)

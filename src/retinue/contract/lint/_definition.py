@@ -294,7 +294,7 @@ def _check_field(field: SchemaField, root: JsonMapping, *, exempt: bool) -> Iter
     yield from _check_stated_values(field, root)
     is_open = not field.required and "default" not in schema
     if is_open and says_default(text):
-        message = f"The default of `{field.name}` stands in its description only."
+        message = f"The default of `{field.name}` is in its description only."
         fix = "Set `default`; it is then filled in and shown."
         yield make_finding("input/default-in-words", field.path, message, fix)
     elif is_open and not exempt and schema.get("deprecated") is not True:
@@ -319,7 +319,7 @@ def _check_values(field: SchemaField) -> Iterator[Finding]:
     inside = as_mapping(schema.get("items")) if "array" in kinds else schema
     fixed = {"enum", "const", "pattern", "format", "$ref", "anyOf", "oneOf"} & inside.keys()
     if "string" in as_texts(inside.get("type")) and not fixed and lists_choices(field.description):
-        message = f"The choices for `{field.name}` stand in its description only."
+        message = f"The choices for `{field.name}` are in its description only."
         yield make_finding("input/choices-in-words", field.path, message, "List them in `enum`.")
     for kind, words in _BOUNDS.items():
         if kind in kinds and not {"enum", "const", *words} & schema.keys():

@@ -155,7 +155,7 @@ def _check_text(text: JsonValue, what: str, notes: Diagnostics, *, path: str) ->
         notes.add("empty", f"{what} is empty.", path=path, fix=fix, severity=severity)
     elif len(text) < 80 and _VAGUE.fullmatch(text.strip()):
         fix = "Name the file, the value or the step it is about."
-        notes.add("vague", f"{what} helps nobody: {text!r}.", path=path, fix=fix)
+        notes.add("vague", f"{what} says nothing specific: {text!r}.", path=path, fix=fix)
 
 
 _Meaning: TypeAlias = Literal["score", "count", "path", "paths", "list", ""]

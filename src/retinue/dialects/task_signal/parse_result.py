@@ -456,7 +456,7 @@ def note_no_signals(head: AnswerHead, notes: Diagnostics) -> None:
 def _explain(near_miss: NearMiss) -> tuple[str, str]:
     """Why a line is no signal, and what to do about it."""
     if near_miss.is_fenced:
-        return "it stands in a code fence", f"Take the code fence off. {_WHERE}"
+        return "it is in a code fence", f"Take the code fence off. {_WHERE}"
     if near_miss.is_well_formed:
         return "it stands below other text", f"Move it above all other text. {_WHERE}"
     fix = "Write the name in capitals at the start of the line: no bold, bullet, number, quote mark or space before it."
@@ -605,7 +605,7 @@ def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
     else:
         message = match[3] or ""
         if match[2] not in {None, "-"}:
-            _note(notes, line, f"A dash {match[2]!r} stands behind the category, and not a hyphen.")
+            _note(notes, line, f"A dash {match[2]!r} follows the category; use a hyphen.")
         if code is None:
             guess = nearest(category, [*CATEGORIES.values()], limit=1)
             hint = f" Is `{guess[0]}` meant?" if guess else ""

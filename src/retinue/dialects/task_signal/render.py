@@ -288,7 +288,7 @@ _SIGNALS_REASONS: Final = {
         for name, limit in {"title": TITLE_CHARS, "summary": SUMMARY_CHARS}.items()
         for place in ("/data", "/artifacts/*")
     },
-    "/content": "the data stands in the text there",
+    "/content": "the data is in the text there",
     "/questions": "an answer that has ended asks nothing there",
     "/questions/*": _ONE_LINE,
     "/questions/*/id": "on one line there, without brackets",

@@ -68,7 +68,7 @@ _CALL_REASONS: Final = {
 }
 _HAND_OFF_REASONS: Final = {
     "/parameters": "a hand-off carries an instruction only",
-    "/context/history": "the history stays with the one who hands on",
+    "/context/history": "the history stays with the sender",
     "/context/what": "it reads as its own label",
     "/context/why": "it reads as its own label",
     "/context/constraints": "one of them reads as a limit",

@@ -80,7 +80,7 @@ class LeftOut(Model):
     """A part of the goal that nobody here does."""
 
     clause: Annotated[_Words, Field(description="Its words.")]
-    reason: Annotated[_Words, Field(description="Why nobody does it.")]
+    reason: Annotated[_Words, Field(description="Why no agent does it.")]
 
 
 class DraftedPlan(Model):
@@ -104,7 +104,7 @@ class DraftedPlan(Model):
         Many[DraftedCall], Field(max_length=MAX_NODES, description="The calls of delegate; else empty.")
     ] = ()
     left_out: Annotated[
-        Many[LeftOut], Field(max_length=MAX_NODES, description="Parts of the goal that nobody here does.")
+        Many[LeftOut], Field(max_length=MAX_NODES, description="Parts of the goal that no agent here does.")
     ] = ()
 
     def contradictions(self) -> Iterator[str]:

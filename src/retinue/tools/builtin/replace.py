@@ -143,7 +143,7 @@ def explain(text: str, piece: str) -> tuple[str, str]:
             )
     near = _nearest(lines, piece_lines)
     if near is None:
-        return "The old text does not stand in the file, and nothing like it does.", "Read the file and copy from it."
+        return "The old text is not in the file, nor anything like it.", "Read the file and copy from it."
     difference = ""
     for number, line in enumerate(piece_lines, near):
         there = lines[number] if number < len(lines) else None

@@ -77,7 +77,7 @@ class WriteTool(SnapshotTool):
             text = f"`{relative}`, a binary file, is now a text of {len(data):,} bytes."
         else:
             text = unified(relative, decode(before).text, content).removesuffix("\n")
-        text, is_cut = truncate(text, limit, notice="(The diff goes on.)")
+        text, is_cut = truncate(text, limit, notice="(The diff is longer.)")
         return ToolOutput(
             text,
             data={
@@ -168,7 +168,7 @@ class EditTool(SnapshotTool):
         workspace.revise(path, change)
         before, now, after = outcomes[0]
         self._snapshots.record(relative, after)
-        diff, is_cut = truncate(unified(relative, before, now), limit, notice="(The diff goes on.)")
+        diff, is_cut = truncate(unified(relative, before, now), limit, notice="(The diff is longer.)")
         return ToolOutput(
             diff.removesuffix("\n"),
             origin=f"file {relative}",

@@ -284,7 +284,7 @@ class Navigator:
 
             names = list(dict.fromkeys(each.name for each in symbols))
             near = tuple(get_close_matches(name, names, n=5))
-            hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that it stands in."
+            hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that contains it."
             where = f"in {path!r}" if path else f"in the project's code in `{language}`"
             raise UnknownName(
                 f"No symbol {symbol!r} {where}.",
@@ -449,7 +449,7 @@ def _server_gone(error: RetinueError) -> RetinueError:
         return error
     return Unavailable(
         f"{error.message} It was started again and ended again.",
-        hint="See what it says of itself in `stderr`, or configure another language server.",
+        hint="See its output in `stderr`, or configure another language server.",
         detail={name: value for name, value in error.detail.items() if name != "ended"},
     )
 

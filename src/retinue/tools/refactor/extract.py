@@ -53,11 +53,11 @@ def extract(path: str, text: str, *, first_line: int, last_line: int, name: str)
     block = _block(tree, first_line, last_line)
     in_class = any(isinstance(node, ast.ClassDef) for node in block.parents)
     if in_class and block.function is None:
-        raise _refusal("the lines stand in the body of a class", "Choose lines of a function or of the module.")
+        raise _refusal("the lines are in the body of a class", "Choose lines of a function or of the module.")
     parent = block.parents[-1]
     is_first = isinstance(parent, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef))
     if is_first and block.statements[0] is parent.body[0] and ast.get_docstring(parent, clean=False) is not None:
-        raise _refusal("the first line is the documentation of what it stands in", "Leave that line out.")
+        raise _refusal("the first line is the documentation of its function", "Leave that line out.")
     for node, inside in _walk(block.statements):
         if why := _immovable_reason(node, inside):
             line = getattr(node, "lineno", _first_line(block.statements[0]))
@@ -421,7 +421,9 @@ def _rewrite(text: str, tree: ast.Module, block: _Block, flow: Flow, name: str) 
     begins, ends = _first_line(block.statements[0]), _last_line(block.statements[-1])
     head = block.statements[0]
     if lines[head.lineno - 1].encode()[: head.col_offset].strip():
-        raise _refusal(f"line {head.lineno} holds what its statement stands in, too", "Break that line in two first.")
+        raise _refusal(
+            f"line {head.lineno} also contains what surrounds its statement", "Break that line in two first."
+        )
     for line in (*lines[first - 1 : begins - 1], *lines[ends:last]):
         if line.strip() and not line.lstrip().startswith("#"):
             raise _refusal(f"{line.strip()!r} is only a part of a statement", "Choose whole statements.")
