@@ -173,6 +173,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
 def _is_message(value: object) -> bool:
     try:
         return HttpMessage.model_validate(value).to_json() == value
@@ -196,7 +200,7 @@ def _reject(value: object) -> bool:
 _FITS: Final = {
     "request_message": _is_message,
     "response_message": _reject,
-    "history": lambda value: isinstance(value, list),
+    "history": _is_list,
     "artifacts": _are_foreign_artifacts,
     "session_id": _is_text,
     "created_at": _is_text,

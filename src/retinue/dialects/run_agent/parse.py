@@ -121,7 +121,9 @@ def read_answer(value: JsonObject, context: ParseContext, notes: Diagnostics) ->
         traces.append(Trace(tool=item.tool, output=item.output, args=item.args, duration_ns=trace_ns))
     # The further keys: those that say a noun of the contract, and the rest.
     fields = wire.model_extra or {}
-    values = {key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None}
+    values: dict[str, Any] = {
+        key: noun for key, value in fields.items() if (noun := contract_value(key, value)) is not None
+    }
     extras = {key: value for key, value in fields.items() if key not in values}
     if extras.get("error"):
         fix = "Say what went wrong as text, or as an object with `message`."
