@@ -1,7 +1,7 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -229,18 +229,7 @@ def open_project(
         language_servers=language_servers,
         trusted_tools=partial(trust.is_trusted, kind="tool_root"),
     )
-    toolbox = None
-    if models.configured:
-        from retinue.agents.prompted.toolbox import ANY_PROGRAM, default_toolbox
-
-        toolbox = default_toolbox(
-            state=user_paths.state_dir(),
-            project=root,
-            programs=settings.get("shell.allow") or ANY_PROGRAM,
-            search=settings.get("search.provider") or None,
-            environment=os.environ,
-            language_servers=language_servers,
-        )
+    toolbox = _toolbox(root, settings, language_servers) if models.configured else None
     loops = loops_of(settings, runner)
     registry = discover(
         root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops, cache_dir=index
@@ -265,6 +254,20 @@ def open_project(
         model=model or "",
         runner=runner or "",
         is_named=workspace is not None,
+    )
+
+
+def _toolbox(root: Path, settings: Settings, language_servers: Mapping[str, tuple[str, ...]]) -> "Toolbox":
+    """What agents that follow instructions may use."""
+    from retinue.agents.prompted.toolbox import ANY_PROGRAM, default_toolbox
+
+    return default_toolbox(
+        state=user_paths.state_dir(),
+        project=root,
+        programs=settings.get("shell.allow") or ANY_PROGRAM,
+        search=settings.get("search.provider") or None,
+        environment=os.environ,
+        language_servers=language_servers,
     )
 
 
