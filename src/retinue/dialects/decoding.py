@@ -10,8 +10,6 @@ from retinue.contract.formatting import natural_list
 from retinue.contract.json import JsonValue
 from retinue.errors import ParseError
 
-__all__ = []
-
 
 def decode_utf8(data: bytes) -> str:
     """`data` as text.

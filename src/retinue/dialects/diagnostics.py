@@ -18,8 +18,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import hidden_character
 from retinue.errors import InvalidInput, OutputInvalid, ParseError
 
-__all__ = []
-
 _LEVELS: Final = get_args(Level)
 Wire = TypeVar("Wire", bound=BaseModel)
 Refusal: TypeAlias = type[InvalidInput] | type[OutputInvalid]
@@ -210,11 +208,11 @@ def refuse_text(error: ParseError, notes: Diagnostics) -> NoReturn:
 
 
 def take_unknown(
-    value: JsonObject, known: Container[str], notes: Diagnostics, message: str, *, fix: str = "", path: str = ""
+    value: JsonObject, allowed: Container[str], notes: Diagnostics, message: str, *, fix: str = "", path: str = ""
 ) -> JsonMapping:
     """Move the keys that the format does not have out of `value`, and note each; `{}` in `message` is the key (C7)."""
     unknown: JsonMapping = {}
-    for name in [name for name in value if name not in known]:
+    for name in [name for name in value if name not in allowed]:
         notes.add("unknown", message.format(name[:80]), path=path + pointer([name]), fix=fix)
         unknown[name] = value.pop(name)
     return unknown

@@ -40,8 +40,6 @@ from .wire import (
     TextPart,
 )
 
-__all__ = []
-
 
 def parse_task(
     text: str | bytes, *, context: ParseContext = DEFAULT_CONTEXT, level: Level = "standard"

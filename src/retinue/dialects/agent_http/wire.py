@@ -15,8 +15,6 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.dialects.diagnostics import NOT_NULL, NonBlankText, WireModel
 from retinue.errors import FaultCode
 
-__all__ = []
-
 METADATA_KEY: Final = "retinue"
 """Under this name the metadata carries what the format has no word for."""
 

@@ -17,8 +17,6 @@ from retinue.dialects import decoding
 
 from .wire import ErrorType
 
-__all__ = []
-
 KEYS: Final = ("Agent", "Operation", "Target", "Context")
 """The bold keys of the block, in their order."""
 

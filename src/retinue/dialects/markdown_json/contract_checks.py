@@ -34,8 +34,6 @@ from .wire import (
     envelope_for,
 )
 
-__all__ = []
-
 _MAJOR: Final = Version.parse(CONTRACT).major
 _VAGUE: Final = re.compile(
     r"(?:please\s+)?(?:just\s+)?(?:try\s+(?:it\s+)?(?:again|later)|retry|try\s+again\s+later|retry\s+later"

@@ -43,8 +43,6 @@ from .wire import (
     envelope_for,
 )
 
-__all__ = []
-
 _NAME: Final = "markdown_json"
 _MAX_BLOCKS: Final = 100
 """So many blocks are named, where there should be one."""

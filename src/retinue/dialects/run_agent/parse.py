@@ -31,8 +31,6 @@ from retinue.errors import InvalidInput, OutputInvalid
 from .config import read_config
 from .wire import CORRECTION, DATA, AgentOutputMinimal, AnswerExtensions, Arguments, ToolTraceMinimal, read_outcome
 
-__all__ = []
-
 _LONGEST_S: Final = 1e11
 """Seconds, some three thousand years. What is longer is no time that passed."""
 

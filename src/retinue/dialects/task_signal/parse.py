@@ -20,8 +20,6 @@ from .parse_result import find_near_misses, from_head, from_report, from_table
 from .prompt import call_of, find_blocks, is_block, is_prompt, read_block
 from .wire import SIGNALS, JsonReport, ReportArtifact, Status, TaskCall, decode_text, note_at, status_of
 
-__all__ = []
-
 NAME: Final[DialectName] = "task_signal"
 
 _BLOCK_LIKE: Final = re.compile(r"\s*+task[ \t]*+:?[ \t]*+[({]", re.IGNORECASE)

@@ -50,8 +50,6 @@ from .wire import (
     unquote_path,
 )
 
-__all__ = []
-
 _LONGEST_COUNT: Final = 300
 _LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
 _LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}

@@ -19,8 +19,6 @@ from retinue.errors import ParseError
 
 from .wire import Fences, Prompt, PromptItem, PromptSection, TaskCall, note_at, quote_json, strict_severity
 
-__all__ = []
-
 SECTIONS: Final = (
     "Task Context", "Workflow-Specific Context", "Background", "Constraints", "Expected Output", "Correction",
 )  # fmt: skip

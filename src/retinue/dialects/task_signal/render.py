@@ -49,8 +49,6 @@ from .wire import (
     write_duration,
 )
 
-__all__ = []
-
 TASK_FORMS: Final = ("block", "json", "prompt")
 
 _CALL_KEYS: Final = ("subagent_type", "description", "prompt")

@@ -23,8 +23,6 @@ from retinue.dialects.decoding import decode_utf8, parse_error_at
 from retinue.dialects.diagnostics import Diagnostics, WireModel
 from retinue.errors import FaultCode, InvalidInput
 
-__all__ = []
-
 Status: TypeAlias = Literal["complete", "partial", "failed"]
 
 SIGNALS: Final = ("CREATED", "TITLE", "SUMMARY", "STATUS", "ERROR", "COUNT", "CONTEXT", "RECOVERY")

@@ -24,8 +24,6 @@ from retinue.errors import FaultCode, InvalidInput
 
 from .wire import CODES, ERROR_TYPES, CorrectionObject
 
-__all__ = []
-
 _MAX_FINDINGS: Final = 50
 """Unknown keys of one object that are each spoken of."""
 

@@ -40,8 +40,6 @@ from .wire import (
     ToolUseCall,
 )
 
-__all__ = []
-
 # Requests
 
 

@@ -20,8 +20,6 @@ from retinue.contract.task import Limits
 from retinue.contract.version import split_versioned_name
 from retinue.dialects.diagnostics import Diagnostics
 
-__all__ = []
-
 _SEPARATOR = "__"
 _LONGEST = 64
 _LONGEST_READ = 400
