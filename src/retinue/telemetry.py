@@ -16,6 +16,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from retinue import __version__
+from retinue.contract.credentials import process_cleaner
 from retinue.contract.result import Result, Usage
 from retinue.errors import RetinueError
 
@@ -206,8 +207,6 @@ def _clean(text: str) -> str:
     """A name that a provider, a server of tools or a setting gave: without credentials, and such as can be sent."""
     if not text or "opentelemetry.trace" not in sys.modules:
         return text
-    from retinue.contract.credentials import process_cleaner  # noqa: PLC0415 - only where there are spans
-
     return process_cleaner().text(text[:_LONGEST])
 
 

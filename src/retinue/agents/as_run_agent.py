@@ -24,10 +24,10 @@ from retinue.contract.task import Context, Limits, Task
 from retinue.engine.base import REAL
 from retinue.engine.ids import RunIds
 from retinue.errors import InvalidInput, RetinueError
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.dialects.run_agent import ParsedConfig
-    from retinue.tools.workspace import Workspace
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def as_run_agent(
     *,
     skill: str | None = None,
     boundary: Boundary | None = None,
-    workspace: "Workspace | None" = None,
+    workspace: Workspace | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> RunAgent:
     """Give `agent` the form that spec 001 asks for.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from retinue.contract.definition import Effect, ToolSpec
@@ -23,9 +23,7 @@ from retinue.contract.names import fold, nearest
 from retinue.contract.old_names import with_old_names
 from retinue.errors import InvalidInput
 from retinue.tools.paths import fold_name
-
-if TYPE_CHECKING:
-    from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import HidingRule, Workspace
 
 VerdictWord: TypeAlias = Literal["allow", "ask", "deny"]
 
@@ -203,7 +201,7 @@ class Grants:
         subject = PermissionSubject(path, root="" if root is None else str(root))
         return _strictest(each._prohibition("read", subject) for each in self._chain())
 
-    def restrict_workspace(self, workspace: "Workspace") -> "Workspace":
+    def restrict_workspace(self, workspace: Workspace) -> Workspace:
         """`workspace` without the files that a rule `hides`."""
         # Whether there can be a file that the rule keeps from being read.
         rules = [
@@ -214,8 +212,6 @@ class Grants:
         ]
         if not rules:
             return workspace
-
-        from retinue.tools.workspace import HidingRule  # noqa: PLC0415 - seldom needed
 
         @lru_cache(maxsize=_MAX_CACHED)
         def hides(path: str) -> str:

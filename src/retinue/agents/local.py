@@ -24,10 +24,10 @@ from retinue.engine.base import REAL, Outside
 from retinue.engine.run import log_event
 from retinue.errors import AccessDenied
 from retinue.llm.budget_tracker import BudgetTracker
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.engine.offload import Pool
-    from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -55,7 +55,7 @@ class LocalContext:
     def __init__(
         self,
         *,
-        workspace: "Workspace | None" = None,
+        workspace: Workspace | None = None,
         deadline_ns: int | None = None,
         budget: Budget | None = None,
         grants: Grants = ALL,
@@ -84,7 +84,7 @@ class LocalContext:
             self._pool = None
 
     @property
-    def workspace(self) -> "Workspace":
+    def workspace(self) -> Workspace:
         """The fenced directory, without the files that a rule keeps the agent from reading.
 
         Raises:

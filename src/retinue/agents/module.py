@@ -17,6 +17,7 @@ from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
 
 _PARAMETERS: Final = ("prompt", "chat_history", "memory", "config")
@@ -132,8 +133,6 @@ class ModuleAgent:
         if inspect.iscoroutinefunction(self._function):
             value = await in_context_copy(self._function(**arguments))
         else:
-            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
-
             value = await in_thread(self._function, **arguments)
             value = await in_context_copy(value) if inspect.isawaitable(value) else value
         context = parse_context(self._definition, "run_agent", task)

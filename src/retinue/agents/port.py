@@ -6,21 +6,19 @@ boundary turns a reply into a `Result`.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
+from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import Grants
 from retinue.contract.definition import Definition
+from retinue.contract.event import Body
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Artifact, Outcome, Result, Trace, Usage, Warned
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
-
-if TYPE_CHECKING:
-    from retinue.contract.event import Body
-    from retinue.llm.budget_tracker import BudgetTracker
-    from retinue.tools.workspace import Workspace
+from retinue.llm.budget_tracker import BudgetTracker
+from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,7 +84,7 @@ class RunContext(Protocol):
     checkpoint: dict[str, Any]
 
     @property
-    def workspace(self) -> "Workspace":
+    def workspace(self) -> Workspace:
         """The fenced directory, without the files that the rules of `grants` keep the agent from reading.
 
         Raises:
@@ -95,7 +93,7 @@ class RunContext(Protocol):
         ...
 
     @property
-    def budget_tracker(self) -> "BudgetTracker":
+    def budget_tracker(self) -> BudgetTracker:
         """What the models of this run may still spend, shared by all that spend."""
         ...
 
@@ -116,7 +114,7 @@ class RunContext(Protocol):
         """
         ...
 
-    def emit(self, body: "Body") -> None:
+    def emit(self, body: Body) -> None:
         """Record an event of this node."""
         ...
 

@@ -12,18 +12,16 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import VERSION, TypeAdapter, ValidationError
 
 from retinue.agents.port import Agent, Reply, RunContext
 from retinue.contract.definition import Definition
+from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
-
-if TYPE_CHECKING:
-    from retinue.contract.facts import Facts
-    from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Workspace
 
 _SOURCES: Final = ("catalogue", "contract", "agents/python")
 """The folders of the package that definitions are derived from."""
@@ -57,7 +55,7 @@ class LazyAgent:
         """As the agent does."""
         return await self.agent.run(task, run)
 
-    def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
+    def facts(self, skill: str) -> Callable[[Workspace], Facts] | None:
         """As the agent does; None when it says none of any skill."""
         source_of: Callable[[str], Callable[[Workspace], Facts] | None] | None = getattr(self.agent, "facts", None)
         return None if source_of is None else source_of(skill)

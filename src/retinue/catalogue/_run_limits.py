@@ -14,6 +14,7 @@ from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import RunContext
 from retinue.contract.definition import ToolSpec
 from retinue.contract.task import Question
+from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, Canceled, DeadlineExceeded
 
 
@@ -112,8 +113,6 @@ async def in_cancellable_thread(
     deadline: RunDeadline, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Run `function`, which checks `deadline`, in a thread; when the caller is cancelled the thread soon ends too."""
-    from retinue.engine.blocking import in_thread  # noqa: PLC0415 - asyncio is not needed to list agents
-
     try:
         return await in_thread(function, *args, **kwargs)
     finally:

@@ -8,6 +8,7 @@ from typing_extensions import TypeVar
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
+from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.old_names import with_old_names
 from retinue.contract.task import Question
@@ -294,8 +295,6 @@ class Result(Model, Generic[T_co]):
         try:
             return TypeAdapter[T_co](self._answer_type).validate_json(json.dumps(self.data))
         except ValidationError as error:
-            from retinue.contract.finding import as_detail, findings_of, summarise_findings  # noqa: PLC0415 - most answers fit
-
             findings = findings_of(error, rule="result/type")
             raise OutputInvalid(
                 f"The answer of `{self.agent}` is not of the type that was asked for: {summarise_findings(findings)}.",

@@ -5,7 +5,7 @@ orchestrator: `without_planning` takes such facts out before it is walked.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import Field, ValidationError
 
@@ -15,10 +15,8 @@ from retinue.contract.json import dumps
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Usage
-
-if TYPE_CHECKING:
-    from retinue.llm.allocation import Allocation
-    from retinue.llm.models import Models
+from retinue.llm.allocation import Allocation, allocate
+from retinue.llm.models import DEFAULT_TIERS, Models
 
 PlanningMove: TypeAlias = Literal["delegate", "respond_directly", "clarify", "cannot_handle"]
 
@@ -131,15 +129,12 @@ def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate:
     return plan.model_copy(update={"nodes": tuple(nodes), "extras": {**plan.extras, _ALLOCATION_KEY: notes}})
 
 
-def default_allocator(models: "Models | None") -> Allocator:
+def default_allocator(models: Models | None) -> Allocator:
     """The rules of `llm.allocation`, with the tiers and the default that are configured."""
-    from retinue.llm.allocation import allocate  # noqa: PLC0415 - plans without models need none
-    from retinue.llm.models import DEFAULT_TIERS  # noqa: PLC0415 - as above
-
     tiers = models.tiers if models is not None else DEFAULT_TIERS
     default = models.default if models is not None else ""
 
-    def by_rules(definition: Definition, instruction: str) -> "Allocation":
+    def by_rules(definition: Definition, instruction: str) -> Allocation:
         return allocate(definition, instruction=instruction, default=default, tiers=tiers)
 
     return by_rules

@@ -6,16 +6,15 @@ Size, hash and media type are measured, whatever the agent said of them.
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue.agents.port import RunContext
 from retinue.contract.finding import Finding
 from retinue.contract.json import pointer
 from retinue.contract.result import Artifact
+from retinue.engine.blocking import in_thread
 from retinue.errors import RetinueError
-
-if TYPE_CHECKING:
-    from retinue.tools.workspace import ArtifactFacts, Workspace
+from retinue.tools.workspace import MAX_HASHED, ArtifactFacts, Workspace
 
 _MOST_FILES: Final = 2_000
 """Files that one answer may claim: each is opened."""
@@ -56,8 +55,6 @@ async def check_files(
     except RetinueError as error:
         checks = dict.fromkeys(paths, error)
     else:
-        from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only claims of files need threads
-
         remaining_s = float("inf") if run.deadline_ns is None else (run.deadline_ns - run.now()) / 1e9
         checks = await in_thread(_file_facts, workspace, paths, monotonic() + remaining_s)
     facts = {path: check for path, check in checks.items() if not isinstance(check, Exception)}
@@ -90,12 +87,8 @@ async def check_files(
     )
 
 
-def _file_facts(
-    workspace: "Workspace", paths: tuple[str, ...], until_s: float
-) -> "dict[str, ArtifactFacts | Exception]":
+def _file_facts(workspace: Workspace, paths: tuple[str, ...], until_s: float) -> dict[str, ArtifactFacts | Exception]:
     """What is true of each file. Hashing may take long, so this runs in a thread."""
-    from retinue.tools.workspace import MAX_HASHED  # noqa: PLC0415 - see above
-
     results: dict[str, ArtifactFacts | Exception] = {}
     remaining = _MOST_BYTES
     for path in paths:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 from retinue.agents.boundary.policy import POLICY, Policy
 from retinue.agents.port import Agent
-from retinue.contract import CONTRACT_VERSION, json, names, schema
+from retinue.contract import CONTRACT_VERSION, json, names, sanitize, schema
 from retinue.contract.definition import Definition, Effect, Skill
 from retinue.contract.finding import Finding
 from retinue.contract.json import JsonValue
@@ -209,8 +209,6 @@ def _clean_instruction(text: str, policy: Policy, findings: list[Finding]) -> st
             add("The instruction holds half of a surrogate pair.", "Send whole characters.")
     if len(text) <= policy.instruction_limit and "\0" not in text and "\r" not in text:
         return text
-    from retinue.contract import sanitize  # noqa: PLC0415 - most instructions are clean
-
     try:
         return sanitize.clean_content(text, max_length=policy.instruction_limit)
     except InvalidInput:

@@ -22,6 +22,7 @@ from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Artifact, Cost, Lifecycle, Outcome, Result, Trace, Usage, Warned, WarningType
+from retinue.contract.sanitize import escape_inline
 from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import FaultCode, InternalError, InvalidInput, OutputInvalid, RetinueError, YourError
@@ -435,8 +436,6 @@ def _escape(text: str) -> str:
     """`text` safe to stand in Markdown. Words and numbers are, and most answers are nothing else."""
     if _PLAIN_LINES.fullmatch(text):
         return text
-    from retinue.contract.sanitize import escape_inline  # noqa: PLC0415 - seldom needed, and not cheap
-
     return "\n".join(map(escape_inline, text.split("\n")))
 
 

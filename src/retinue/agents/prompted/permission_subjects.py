@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
 from retinue.agents.grants import TAKES_PATHS, PermissionSubject, normal_path
@@ -17,9 +17,7 @@ from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, RetinueError
-
-if TYPE_CHECKING:
-    from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Workspace
 
 _PATH_KEYS: Final = frozenset(
     {
@@ -45,7 +43,7 @@ _LONGEST_PATH: Final = 4_096
 
 
 def permission_subjects(
-    tool: str, arguments: JsonMapping, *, workspace: "Workspace | None" = None
+    tool: str, arguments: JsonMapping, *, workspace: Workspace | None = None
 ) -> tuple[PermissionSubject, ...]:
     """What a call is about, everything of it that a rule may speak of; never nothing.
 
@@ -74,7 +72,7 @@ def permission_subjects(
     return _external_subjects(arguments, workspace)
 
 
-def path_subject(path: str, workspace: "Workspace | None") -> PermissionSubject:
+def path_subject(path: str, workspace: Workspace | None) -> PermissionSubject:
     """A path, as it is written and where it leads."""
     normal = normal_path(path)
     if workspace is None:
@@ -122,7 +120,7 @@ def _texts(arguments: JsonMapping) -> Iterator[tuple[str, str]]:
                 pass
 
 
-def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") -> tuple[PermissionSubject, ...]:
+def _external_subjects(arguments: JsonMapping, workspace: Workspace | None) -> tuple[PermissionSubject, ...]:
     """What a call of somebody else's tool is about: what it must be allowed for first, then whatever else it holds."""
     primary, texts = list[PermissionSubject](), list[tuple[str, str]]()
     for key, text in dict.fromkeys(_texts(arguments)):
@@ -143,7 +141,7 @@ def _external_subjects(arguments: JsonMapping, workspace: "Workspace | None") ->
     return (*primary, *(PermissionSubject(text, incidental=True) for _, text in texts))
 
 
-def _external_path(text: str, workspace: "Workspace | None") -> PermissionSubject:
+def _external_path(text: str, workspace: Workspace | None) -> PermissionSubject:
     """A path or the URI of a file, as others may read it: with its escapes undone, too."""
     path = text
     if _FILE.match(text):
@@ -154,7 +152,7 @@ def _external_path(text: str, workspace: "Workspace | None") -> PermissionSubjec
     return PermissionSubject(subject.real, tuple(sorted({*subject.spellings, *alternatives})), root=subject.root)
 
 
-def _may_be_path(text: str, workspace: "Workspace | None") -> bool:
+def _may_be_path(text: str, workspace: Workspace | None) -> bool:
     if len(text) > _LONGEST_PATH or "\n" in text:
         return False
     if text.startswith((".", "~")) or not {"/", "\\"}.isdisjoint(unquote(text)):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from pydantic import PydanticUserError
 
@@ -11,9 +11,7 @@ from retinue.contract.definition import Deprecation, Effect, Method, ModelUse, S
 from retinue.contract.facts import FACTS_KEYWORD, Facts
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.errors import InvalidDefinition
-
-if TYPE_CHECKING:
-    from retinue.tools.workspace import Workspace
+from retinue.tools.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class SkillOptions(TypedDict, total=False):
     unavailable: str | Callable[[], str] | Callable[[Any], str]
     thinks: ModelUse
     thinks_within: ThinkingBounds
-    facts: "Callable[[Workspace], Facts] | Callable[[Any, Workspace], Facts]"
+    facts: Callable[[Workspace], Facts] | Callable[[Any, Workspace], Facts]
 
 
 class AgentOptions(SkillOptions, total=False):

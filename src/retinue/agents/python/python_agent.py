@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property, partial
 from types import MethodType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Final,
@@ -44,12 +43,11 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
+from retinue.engine.blocking import in_thread
 from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid, UnknownName
+from retinue.tools.workspace import Workspace
 
 from .decorator_options import AgentOptions, SkillOptions, checking_types_of, qualified_name
-
-if TYPE_CHECKING:
-    from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -212,13 +210,11 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         if inspect.iscoroutinefunction(entry.function):
             value = await call(**arguments)
         else:
-            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
-
             value = await in_thread(call, **arguments)
             value = await value if inspect.isawaitable(value) else value
         return reply_of(value, dump=signature.dump, wire="dialect" in self._options)
 
-    def facts(self, skill: str) -> "Callable[[Workspace], Facts] | None":
+    def facts(self, skill: str) -> Callable[[Workspace], Facts] | None:
         """What tells what the parameters of a skill can be in a workspace; None when the skill does not say."""
         entry = self._entries.get(skill)
         read = entry and entry.options.get("facts")

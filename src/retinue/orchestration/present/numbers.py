@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Final
 
+from retinue.contract.result import Usage
+
 if TYPE_CHECKING:
-    from retinue.contract.result import Usage
     from retinue.contract.table import TableColumn
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -104,7 +105,7 @@ def format_duration(nanoseconds: int) -> str:
     return f"{hours} h {minutes:02} min"
 
 
-def usage_parts(usage: "Usage") -> Iterator[str]:
+def usage_parts(usage: Usage) -> Iterator[str]:
     """What something cost: its tokens, in and out where both are known for all of it, and its money."""
     counts = {"in": usage.tokens_in, "out": usage.tokens_out}
     token_counts = [f"{count:,} {way}" for way, count in counts.items() if count is not None]
