@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
@@ -21,7 +21,9 @@ from retinue.contract.model import JsonMapping, Model
 from retinue.errors import InvalidDefinition
 
 from .decorator_options import AgentOptions, checking_types_of
-from .python_agent import Signature, SkillEntry
+
+if TYPE_CHECKING:
+    from .python_agent import Signature, SkillEntry
 
 _ModelT = TypeVar("_ModelT", bound=Model)
 
@@ -35,7 +37,7 @@ _SECTION = re.compile(r"([A-Z][A-Za-z ]*):[ \t]*")
 _ARGUMENT = re.compile(r"\*{0,2}(\w+)[ \t]*(?:\([^)]*\))?:[ \t]*(.*)")
 
 
-def read_skill(entry: SkillEntry, signature: Signature, *, unavailable: str | None) -> Skill:
+def read_skill(entry: "SkillEntry", signature: "Signature", *, unavailable: str | None) -> Skill:
     """Read what the function and the decorator say of one skill; `unavailable` is why it cannot be called here.
 
     Raises:
