@@ -233,7 +233,7 @@ def test_the_fact_that_is_wanted_leads(ask: Ask, parameters: dict[str, Any], exp
     ("parameters", "message"),
     [
         ({"show": "latest_change", "paths": ["src/unicorn.py"]}, "No commit touches 'src/unicorn.py'."),
-        ({"show": "count", "author": "Nobody Known"}, "Nobody called 'Nobody Known' has committed here."),
+        ({"show": "count", "author": "Nobody Known"}, "No author named 'Nobody Known' has committed here."),
         ({"show": "log", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
         ({"show": "release_dates", "tags": ["9.9.9"]}, "No tag is called '9.9.9'."),
         ({"show": "first_change", "text": "NO_SUCH_NAME"}, "No commit here adds or removes 'NO_SUCH_NAME'."),

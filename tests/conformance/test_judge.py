@@ -227,4 +227,4 @@ def test_a_name_in_another_convention_is_the_same_name_to_the_specs_validator_to
 @pytest.mark.requirement("K21")
 def test_whether_operations_are_listed_cannot_be_judged_without_knowing_one() -> None:
     report = judged(GOOD, "markdown_json", asking=replace(TEMPLATE, skill=None))
-    assert "nobody said which it has" in verdict(report, "lists-operations").wrong[0]
+    assert "its operations are not known" in verdict(report, "lists-operations").wrong[0]

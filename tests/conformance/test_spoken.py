@@ -87,7 +87,7 @@ def test_a_request_for_somebody_else_is_refused() -> None:
     text = "**Agent:** butcher\n**Operation:** bake\n**Target:** x\n"
     said = asked(Baker(), "markdown_json", text)
     assert said["status"] == "error"
-    assert "somebody else" in said["message"]
+    assert "another agent" in said["message"]
 
 
 def test_an_alias_is_a_name_too() -> None:

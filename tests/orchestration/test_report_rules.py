@@ -185,7 +185,7 @@ def test_a_model_judges_the_rest_by_quotations_that_stand_in_the_report(tmp_path
     }  # fmt: skip
     short, unjudged = result.warnings
     assert (
-        "falls short of `actionable` (Its recommendations are steps that somebody could take): 'Throw it away.'."
+        "falls short of `actionable` (Its recommendations are steps that a person could take): 'Throw it away.'."
         in (short.message)
     )
     assert unjudged.message.startswith("6 of the 28 criteria")

@@ -107,8 +107,8 @@ def test_a_miss_in_the_middle_says_where_it_parts() -> None:
 
 
 def test_nothing_alike_says_so() -> None:
-    assert "nothing like it" in refused(TEXT, Replacement("completely unlike anything", "")).message
-    assert "nothing like it" in refused("a\nb", Replacement("\n\n\n", "")).message
+    assert "nor anything like it" in refused(TEXT, Replacement("completely unlike anything", "")).message
+    assert "nor anything like it" in refused("a\nb", Replacement("\n\n\n", "")).message
 
 
 def test_line_ends_and_the_last_one_are_kept() -> None:

@@ -362,7 +362,7 @@ def test_what_is_lost_with_a_failure_anyhow_is_extracted() -> None:
         ("async def f(g):\n    xs = [x async for x in g]\n    return xs\n", (2, 2), "awaits"),
         ('def f():\n    """It."""\n    return 1\n', (2, 2), "documentation"),
         ('"""It."""\nx = 1\n', (1, 1), "documentation"),
-        ("def f(\n    a): print(a)\n", (2, 2), "holds what its statement stands in"),
+        ("def f(\n    a): print(a)\n", (2, 2), "contains what surrounds its statement"),
         ("def f(a):\r    b = a\r    b += 1\r    return b\r", (2, 3), "carriage return"),
         ("from __future__ import annotations\nx = 1\n", (1, 2), "beginning of the file"),
         ("def f(a):\n    b = vars()\n    return b\n", (2, 2), "`vars`"),

@@ -46,7 +46,7 @@ def test_a_no_is_told_and_the_agent_goes_on() -> None:
     result = orchestrated(cast.agent("boss", toolbox=toolbox(writes)), answer=False)
     assert result.outcome == "success"
     assert writes.calls == []
-    assert "nobody approved it" in told(cast.models["boss"].requests[-1])
+    assert "it was not approved" in told(cast.models["boss"].requests[-1])
 
 
 def test_nobody_there_is_a_no() -> None:

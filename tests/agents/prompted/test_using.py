@@ -106,7 +106,7 @@ def test_anything_but_a_yes_is_a_no(person: Person | None) -> None:
     model = scripted(tool_call("write", path="a"), "I could not.")
     result = ask(helper(model, toolbox=toolbox(tool)), run=context(person=person))
     assert tool.calls == []
-    assert "nobody approved it" in told(model.requests[-1])
+    assert "it was not approved" in told(model.requests[-1])
     (warning,) = result.warnings
     assert "`write` was not used" in warning.message
     assert "permissions.allow" in warning.recovery
