@@ -34,7 +34,9 @@ def _leftovers(folder: Path) -> dict[int, str]:
     return {
         process: _read(process, "cmdline").replace("\0", " ").strip()
         for process in parents
-        if process != os.getpid() and (_descends(process, parents) or _names(process, folder))
+        if process != os.getpid()
+        and (_descends(process, parents) or _names(process, folder))
+        and "multiprocessing.resource_tracker" not in _read(process, "cmdline")  # it ends with this process
     }
 
 

@@ -129,7 +129,7 @@ def test_a_person_is_told_every_mistake_of_a_plan_with_its_place_and_what_to_do(
 
 def test_a_long_list_of_mistakes_has_an_end(home: Path, trusting: Path) -> None:
     done = given(home, trusting, plan(*({"id": f"n{each}", "agent": "nobody"} for each in range(5_000))))
-    refused(done, 6, "And 1000 more", "Only the first 1000 findings are told")
+    refused(done, 6, "And 1000 more", "Only the first 1000 findings are listed")
     assert len(done.stderr) < 500_000
 
 

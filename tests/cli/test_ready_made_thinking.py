@@ -136,7 +136,7 @@ def test_options_and_an_assessment_are_put_together_by_a_model(shop: Path, door:
     assert said.returncode == 0, said.stderr
     data = json.loads(said.stdout)
     assert "Rewrite it" in json.dumps(data)
-    assert "4711 does not stand" in json.dumps(data)
+    assert "4711 is not in" in json.dumps(data)
     whole, bodies = asked(shop, door, script, "ask", "system_architect", "assess", "is it fit for a team")
     assert whole.returncode == 0, whole.stderr
     assert "The hardest function is total." in whole.stdout

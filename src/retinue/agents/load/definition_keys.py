@@ -71,7 +71,7 @@ def read_definition(
         findings.append(document.finding("load/wrong-type", message, path=path, fix="Write an object."))
         return None
     if "name" not in value and (key := _wrapping_key(value)):
-        message = f"The definition does not stand here, but in `{key}`."
+        message = f"The definition is not here, but in `{key}`."
         fix = "Write the list that `tools` holds by itself."
         if key == "function":
             fix = "Write what `function` holds by itself, and call its `parameters` `input_schema`."
