@@ -10,12 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retinue.agents.port import Agent
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from os import PathLike
 
+    from retinue.agents.port import Agent
     from retinue.catalogue.web import Web
     from retinue.llm.models import Models
 
@@ -30,7 +29,7 @@ def agents(
     web: "Web | None" = None,
     language_servers: "Mapping[str, tuple[str, ...]] | None" = None,
     trusted_tools: "Callable[[Path], bool]" = lambda _: False,
-) -> tuple[Agent, ...]:
+) -> "tuple[Agent, ...]":
     """Every ready-made agent, made anew.
 
     Args:
@@ -63,7 +62,7 @@ def agents(
     )
 
 
-def _load(name: str, arguments: "Mapping[str, object]") -> Agent:
+def _load(name: str, arguments: "Mapping[str, object]") -> "Agent":
     """The agent of this class, over an object made with these arguments."""
     module = import_module(f"{__name__}.{re.sub('(?<!^)(?=[A-Z])', '_', name).lower()}")
     agent_class = getattr(module, name)

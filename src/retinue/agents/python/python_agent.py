@@ -43,7 +43,6 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.contract.version import split_versioned_name
-from retinue.engine.blocking import in_thread
 from retinue.errors import InvalidDefinition, InvalidInput, OutputInvalid, UnknownName
 from retinue.tools.workspace import Workspace
 
@@ -210,6 +209,8 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         if inspect.iscoroutinefunction(entry.function):
             value = await call(**arguments)
         else:
+            from retinue.engine.blocking import in_thread  # noqa: PLC0415 - only synchronous functions need it
+
             value = await in_thread(call, **arguments)
             value = await value if inspect.isawaitable(value) else value
         return reply_of(value, dump=signature.dump, wire="dialect" in self._options)
