@@ -36,7 +36,7 @@ test: $(VENV)/.dev ## run every test (ARGS="-k boundary" selects)
 ##@ Before every commit
 
 .PHONY: quick
-quick: $(VENV)/.dev ## run the tests that start no process and load no model, with few examples (under a minute)
+quick: $(VENV)/.dev ## run the tests that start no process and load no model, with few examples (about a minute)
 	@$(BIN)/python -m pytest --quick -r fE --numprocesses auto --dist worksteal $(ARGS)
 
 .PHONY: check

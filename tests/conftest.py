@@ -16,7 +16,7 @@ from tests.quick import QuickRun
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
 _HEALTH = [HealthCheck.too_slow]
 settings.register_profile("retinue", deadline=None, derandomize=True, database=None, suppress_health_check=_HEALTH)
-settings.register_profile("retinue-quick", settings.get_profile("retinue"), max_examples=10)
+settings.register_profile("retinue-quick", settings.get_profile("retinue"), max_examples=3)
 settings.register_profile(
     "retinue-deep", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=_HEALTH
 )

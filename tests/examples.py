@@ -1,4 +1,4 @@
-"""How many examples a property test that names a number searches: that many; ten in the quick profile; 25 times as many in
+"""How many examples a property test that names a number searches: that many; three in the quick profile; 25 times as many in
 the deep one.
 """
 
@@ -13,5 +13,5 @@ def examples(number: int) -> int:
     """The number of examples in the profile that is loaded."""
     profile = settings.get_current_profile_name()
     if profile == "retinue-quick":
-        return min(number, 10)
+        return min(number, 3)
     return number * _DEEPER if profile == "retinue-deep" else number

@@ -76,6 +76,7 @@ def test_a_long_page_is_read_on_without_being_asked_for_again() -> None:
     assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 def test_only_so_many_pages_are_kept() -> None:
     tool = WebFetch(client())
     with Server({f"/{number}": html(STORY) for number in range(40)}) as server:

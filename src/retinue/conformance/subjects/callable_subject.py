@@ -25,7 +25,6 @@ MOST: Final = 16_000_000
 """Characters of an answer; a longer one is none."""
 _MOST_FLOODS: Final = 3
 """So many answers that are too long, one after the other, and it is not asked again: each may take seconds."""
-_NOT_YET: Final = object()
 
 
 class CallableSubject:

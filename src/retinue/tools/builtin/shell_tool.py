@@ -243,7 +243,7 @@ _GRACE_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramResult:
+class ShellResult:
     """How it went.
 
     Attributes:
@@ -297,7 +297,7 @@ class _OutputEnds:
 
 async def run_program(
     words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], timeout_s: float, limit: int
-) -> ProgramResult:
+) -> ShellResult:
     """Run `program` with `words` as its argument vector, to its end.
 
     Args:
@@ -338,7 +338,7 @@ async def run_program(
             hint="make it print less",
             detail={"output": ends.text()},
         )
-    return ProgramResult(child.status or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
+    return ShellResult(child.status or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
 
 
 async def _read(child: Child, ends: _OutputEnds) -> None:
