@@ -97,8 +97,12 @@ def log_event(event: Event) -> None:
 
     Never what was asked or answered. The message of a failure is among it, since that is all that tells why.
     """
-    body, where = event.body, f"run {event.run}" + (f" {event.node}" if event.node else "")
-    level = logging.DEBUG if event.node else logging.INFO
+    body, level = event.body, logging.DEBUG if event.node else logging.INFO
+    # Of a thousand events nearly all are starts and good ends, which are seldom listened to.
+    is_routine = isinstance(body, NodeStarted) or (isinstance(body, NodeFinished) and body.result.useful)
+    if is_routine and not _LOGGER.isEnabledFor(level):
+        return
+    where = f"run {event.run}" + (f" {event.node}" if event.node else "")
     match body:
         case NodeStarted():
             _LOGGER.log(level, "%s: started%s", where, body.agent and f" `{body.agent}`")

@@ -26,7 +26,7 @@ from retinue.orchestration.budget import Deadline
 from retinue.orchestration.plan_checker import ASK_LESS, PlanChecker, call_cycle
 from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
 from retinue.orchestration.run_request import Caller, RunRequest
-from retinue.orchestration.task_builder import with_idempotency_key
+from retinue.orchestration.task_builder import idempotency_key
 from retinue.tools.workspace import Workspace
 
 P = ParamSpec("P")
@@ -232,10 +232,12 @@ class NodeContext:
         name = f"{self._place}:{key or self._delegation_count}"
         request = task.model_copy(update={"id": name, "depth": self._depth + 1, "parent": self._place})
         try:
-            request = with_idempotency_key(self._with_parameters(request), name)
+            request = self._with_parameters(request)
+            repeat_key = idempotency_key(request, request.context.inputs, name)
         except InvalidInput as error:
             fault = Fault.from_error(error)
             return Result(task_id=name, agent=task.agent, skill=task.skill, outcome="rejected", fault=fault)
+        request = request.model_copy(update={"idempotency_key": repeat_key})
         if self._above is None:
             own = () if self.task is None else (services.checker.caller(self.task, self.node),)
             self._above = (*services.request.above, *own)

@@ -95,7 +95,7 @@ class TaskBuilder:
         for expected in node.expects:
             sections = f", with the sections {', '.join(expected.sections)}" if expected.sections else ""
             constraints = (*constraints, f"Write the report to {expected.path}{sections}.")
-        task = Task(
+        return Task(
             id=f"{self._run}:{name}",
             agent=node.agent,
             major=node.major,
@@ -113,8 +113,8 @@ class TaskBuilder:
             depth=self._request.depth,
             model=node.model,
             thinking=node.thinking,
+            idempotency_key=idempotency_key(node, inputs, f"{self._run}:{node.id}"),
         )
-        return with_idempotency_key(task, f"{self._run}:{node.id}")
 
     def inputs_for(self, node: Delegation) -> JsonMapping:
         """What the needs of `node` hand on to it; measured when the answer is to say so (C20)."""
@@ -253,16 +253,23 @@ class TaskBuilder:
         return definition is not None and definition.composes
 
 
-def with_idempotency_key(task: Task, place: str) -> Task:
-    """`task` with an idempotency key: the same for the same request at the same place, also when it is made again.
+def idempotency_key(request: Delegation | Task, inputs: JsonMapping, place: str) -> str:
+    """A key that is the same for the same request at the same place, also when it is made again.
 
     An alternative to it, or the same with another parameter, is another request. What a person answered in the middle
     is not: its agent goes on with what it has begun.
     """
-    request = [task.agent, task.major, task.skill, task.instruction, task.target, task.parameters, task.context.inputs]
+    parts = [
+        request.agent,
+        request.major,
+        request.skill,
+        request.instruction,
+        request.target,
+        request.parameters,
+        inputs,
+    ]
     # A checksum tells the few requests of one place apart; a digest would cost the quick path 2 ms for its import.
-    checksum = crc32(json.dumps(request, sort_keys=True, default=repr).encode())
-    return task.model_copy(update={"idempotency_key": f"{place}:{checksum:08x}"})
+    return f"{place}:{crc32(json.dumps(parts, sort_keys=True, default=repr).encode()):08x}"
 
 
 def qualify_question(question: Question, node: Delegation) -> Question:
