@@ -1,8 +1,8 @@
 """Spans for OpenTelemetry.
 
-The one door to its API, and the one list of the names in its spans: those of its conventions for generative AI, and
-under `retinue.` what these have no name for. What becomes of spans is for the program that sets a tracer provider up:
-until it has loaded `opentelemetry.trace`, nothing is loaded and nothing made here.
+The only module that imports its API, and the one list of the names in its spans: those of its conventions for
+generative AI, and under `retinue.` what these have no name for. What becomes of spans is for the program that sets a
+tracer provider up: until it has loaded `opentelemetry.trace`, nothing is loaded and nothing made here.
 
 No span holds what was asked or answered, nor the message of a failure, which may quote both: only its code.
 """

@@ -1,4 +1,4 @@
-"""The typed words all rooms share, and the rules over them.
+"""The types that all packages share, and the rules over them.
 
 `model`, `definition`, `task`, `result`, `fault`, `event`, `plan` and `finding` are nouns; `json`, `schema`, `lint`,
 `sanitize`, `version` and `tokens` are rules over them. Nothing here does I/O.

@@ -1,8 +1,8 @@
 """The port between orchestration and the place where its steps run.
 
 Seen from outside, an `Engine` starts runs of named workflows and answers for them: events, questions, results,
-history. Seen from inside, a workflow gets a `WorkflowScope`, its only door to time, chance, waiting and effects, so the
-same workflow runs in memory and durably. Nothing here knows agents, plans or goals.
+history. Seen from inside, a workflow gets a `WorkflowScope`, its only access to time, chance, waiting and effects, so
+the same workflow runs in memory and durably. Nothing here knows agents, plans or goals.
 
 The body of a step is not replayed, only its result is kept, so it may see the world as it is; but through one value,
 `Outside`, so that a test can hold the clock still.
@@ -74,7 +74,7 @@ class RunRecord:
 
 
 class WorkflowScope(Protocol):
-    """One run's door to its engine, given to the workflow."""
+    """One run's access to its engine, given to the workflow."""
 
     @property
     def run(self) -> str:

@@ -1,11 +1,11 @@
-"""The one loop that walks a plan. It decides nothing itself.
+"""The one loop that runs a plan. It decides nothing itself.
 
 `plan_state` says what is ready, `recovery` what to do about a failure, `handoff` what is handed on, `synthesise` what
 the answer is; this starts steps, waits for them through the engine's `WorkflowScope`, and keeps what came of each. It
-obeys the rules for workflows in `engine.base`, so the same walk runs in memory and durably.
+obeys the rules for workflows in `engine.base`, so the same loop runs in memory and durably.
 
 The body of a node's step is here as well: one call through the boundary, then a look at the files that were expected of
-it (H24). What it came to is noted at once, for a run that is stopped before the walk has taken it.
+it (H24). What it came to is noted at once, for a run that is stopped before the loop has taken it.
 """
 
 from collections import deque
@@ -65,11 +65,11 @@ _FILES: Final = f"{RESERVED}files"
 
 
 class Executor:
-    """One walk of one plan.
+    """One run of one plan.
 
     Args:
-        scope: The door to the engine.
-        services: What all nodes share, and the request that is walked.
+        scope: The run's access to the engine.
+        services: What all nodes share, and the request that is run.
         definitions: The agents at hand, by name.
         judge: A model that thinks along; without it the rules decide alone.
         child_limits: Where child runs in this process find the budget and the deadline they share, by their ids.
@@ -103,7 +103,7 @@ class Executor:
             self._judge_calls = judge_calls.JudgeCalls(judge, services, self._run_budget, self._tasks)
 
     async def run(self) -> Result:
-        """Walk until every node has ended, and give the answer."""
+        """Run until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
         self._run_budget.charge_earlier(self._request.spent, scope.events)
@@ -364,7 +364,7 @@ class Executor:
         self._scope.step(name, body)
 
     def _handle_split(self, progress: NodeProgress, split: Result) -> None:
-        """Walk the parts of a request as a child run, or call its agent with the whole."""
+        """Run the parts of a request as a child run, or call its agent with the whole."""
         node = progress.node
         if progress.unneeded:
             canceled = Canceled("It is not needed any more.")
@@ -399,7 +399,7 @@ class Executor:
     # Child runs (A25)
 
     def _child_request(self, progress: NodeProgress, result: Result, plan: Plan) -> RunRequest | Result:
-        """The request for walking `plan` below a node; or what the node has come to without."""
+        """The request for running `plan` below a node; or what the node has come to without."""
         node, request, checker = progress.node, self._request, self._services.checker
         # A call each is left for the nodes of this run that have not ended.
         unfinished = len(request.plan.nodes) - len(self._tasks.results) - 1
@@ -558,9 +558,9 @@ class Executor:
 def _child_limit_error(
     request: RunRequest, node: Delegation, plan: Plan, granted: Budget | None
 ) -> BudgetExceeded | None:
-    """Why the plan that `node` answered with is not walked, if so: which bound it breaks, and where."""
+    """Why the plan that `node` answered with does not run, if so: which bound it breaks, and where."""
     where, budget = request.place_of(node.id), request.budget
-    head = f"The plan of `{node.agent}` at `{where}` is not walked:"
+    head = f"The plan of `{node.agent}` at `{where}` does not run:"
     if request.depth + 1 > budget.depth:
         chain = " → ".join(f"`{caller.agent}.{caller.skill}`" for caller in request.above[-5:])
         note = f" {chain} stand above it already." if chain else ""

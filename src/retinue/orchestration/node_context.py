@@ -172,7 +172,7 @@ class NodeContext:
         return self._services.checker.definition(name)
 
     def review(self, plan: Plan) -> list[Finding]:
-        """What keeps `plan` from being walked as the answer to this node's task."""
+        """What keeps `plan` from being run as the answer to this node's task."""
         checker, task, above = self._services.checker, self.task, self._services.request.above
         if task is not None:
             above = (*above, checker.caller(task, self.node))
@@ -209,7 +209,7 @@ class NodeContext:
         """Ask a person; None when nobody is there.
 
         A question cannot wait inside a step, which would have to be repeated when the process dies meanwhile. So the
-        agent is stopped here, the walk asks, and the agent runs again from its start: this time the answer is there.
+        agent is stopped here, the executor asks, and the agent runs again from its start, with the answer at hand.
 
         Raises:
             Canceled: There is no answer yet.

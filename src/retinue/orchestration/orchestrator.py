@@ -111,7 +111,7 @@ class Orchestrator:
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
-        When the model's plan cannot be walked, or there is no budget for one, the rules plan, and the plan says why.
+        When the model's plan cannot be run, or there is no budget for one, the rules plan, and the plan says why.
 
         Args:
             goal: What is asked.
@@ -168,7 +168,7 @@ class Orchestrator:
         run: str | None = None,
         answer: Literal["merged", "collected"] = "merged",
     ) -> str:
-        """Start walking `plan`, and give the id of the run.
+        """Start running `plan`, and give the id of the run.
 
         What it cost to make the plan, in money and in time, is charged to the run.
         """
@@ -204,7 +204,7 @@ class Orchestrator:
         return [name for name, digest in before.items() if now.get(name) != digest]
 
     async def run_goal(self, goal: str, *, budget: Budget | None = None, run: str | None = None) -> Result:
-        """Answer `goal`: plan it, walk the plan, merge what came (G17).
+        """Answer `goal`: plan it, run the plan, merge what came (G17).
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
@@ -213,7 +213,7 @@ class Orchestrator:
         return await self.engine.result(await self.start(plan, budget=budget, run=run))
 
     async def run_plan(self, plan: Plan, *, budget: Budget | None = None, run: str | None = None) -> Result:
-        """Walk a plan made by hand, and merge what came."""
+        """Run a plan made by hand, and merge what came."""
         return await self.engine.result(await self.start(plan, budget=budget, run=run))
 
     async def gather(
@@ -268,7 +268,7 @@ class Orchestrator:
         parameters: JsonMapping | None = None,
         limits: Limits | None = None,
     ) -> Plan:
-        """The plan that `run_task` walks."""
+        """The plan that `run_task` runs."""
         callee = self.registry.get(agent)
         definition = callee.definition
         # The plan names a major only where the plain name would reach another one: the agent is told what is asked.

@@ -18,7 +18,7 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.expected_files import overlap_findings
 
 RUN_PLAN: Final = "run_plan"
-"""The one workflow that walks plans. Its payload is an `RunRequest`."""
+"""The one workflow that runs plans. Its payload is an `RunRequest`."""
 
 _SECOND: Final = 1_000_000_000
 
@@ -41,7 +41,7 @@ class Caller(Model):
 
 
 class RunRequest(Model):
-    """A plan to be walked, and within which bounds.
+    """A plan to be run, and within which bounds.
 
     Attributes:
         answer: `merged` makes one answer with sources; `collected` leaves the results side by side; `reduced` makes

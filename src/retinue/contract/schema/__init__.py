@@ -1,4 +1,4 @@
-"""JSON Schema: the only door to the validator, with every finding in our words and guards against hostile schemas.
+"""JSON Schema: the only user of the validator library; findings in our words, and guards against hostile schemas.
 
 Not an editor and not a generator of schemas, and no judge of style: that is `contract.lint`.
 """

@@ -10,7 +10,7 @@ three required fields: `results` holds data, `artifacts` name files, `warnings` 
 a failure, `attempts` one that was tried to the end, `questions` ask back; `outcome` says the word where these would be
 read otherwise.
 
-The function itself is called by `agents.module`; `parse_value` and `render_arguments` are its door to here.
+The function itself is called by `agents.module`, through `parse_value` and `render_arguments`.
 """
 
 from typing import Final
