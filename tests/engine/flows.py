@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import cast
+from typing import Any, cast
 
 from retinue.contract.event import Event
 from retinue.contract.model import JsonMapping
@@ -58,14 +58,14 @@ async def collect(scope: WorkflowScope, count: int) -> list[tuple[str, Result]]:
     return done
 
 
-async def run(engine: Engine, workflow: str = "flow", payload: JsonMapping | None = None, **names: str) -> Result:
+async def run(engine: Engine, workflow: str = "flow", payload: JsonMapping | None = None, **names: Any) -> Result:
     """Start a run and wait for it."""
     return await engine.result(await engine.start(workflow, payload or {}, **names))
 
 
-async def happened(engine: Engine, run: str, kind: str, node: str | None = None) -> Event:
-    """Wait for the first event of a kind."""
-    async with aclosing(cast("AsyncGenerator[Event, None]", engine.events(run))) as events:
+async def happened(engine: Engine, run: str, kind: str, node: str | None = None, *, after: int = 0) -> Event:
+    """Wait for the first event of a kind, of those with a sequence above `after`."""
+    async with aclosing(cast("AsyncGenerator[Event, None]", engine.events(run, after=after))) as events:
         async for event in events:
             if event.kind == kind and node in {None, event.node}:
                 return event

@@ -478,9 +478,9 @@ def test_a_payload_that_is_not_json_is_refused_before_anything_starts(tmp_path: 
     async def main() -> None:
         with journal_at(tmp_path) as journal:
             async with InProcessEngine({"flow": flow}, journal=journal) as engine:
-                for names in ({}, {"run": "mine"}):
+                for name in (None, "mine"):
                     with pytest.raises(InvalidInput, match="JSON"):
-                        await engine.start("flow", {"bad": {1, 2}}, **names)
+                        await engine.start("flow", {"bad": {1, 2}}, run=name)
                 assert await engine.list() == []
                 done = await run(engine)
                 assert done.fault

@@ -134,11 +134,20 @@ class Question(Model):
 
 
 class Answer(Model):
-    """What was said to a question, and by whom: a person, or the policy because nobody was there."""
+    """What was said to a question.
+
+    Attributes:
+        by: Who said it: `person`; `key:NAME` for a person known by a server's key; `policy` because nobody was there.
+    """
 
     question_id: str
     value: Any = None
-    by: Literal["person", "policy"] = "person"
+    by: Annotated[str, Field(pattern=r"^(person|policy|key:.+)$")] = "person"
+
+    @property
+    def by_person(self) -> bool:
+        """Whether a person said it."""
+        return self.by != "policy"
 
 
 class Correction(Model):

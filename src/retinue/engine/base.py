@@ -19,16 +19,30 @@ import asyncio
 import random
 import time
 from asyncio import CancelledError as Stopped
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
 from retinue.contract.event import Body, Event
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
+from retinue.errors import InvalidInput
 
-__all__ = ["REAL", "Capabilities", "Engine", "Outside", "RunRecord", "Step", "Stopped", "Workflow", "WorkflowScope"]
+__all__ = [
+    "EVERY_RUN",
+    "REAL",
+    "Capabilities",
+    "Engine",
+    "Outside",
+    "PendingQuestion",
+    "RunFilter",
+    "RunRecord",
+    "Step",
+    "Stopped",
+    "Workflow",
+    "WorkflowScope",
+]
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""
@@ -56,6 +70,8 @@ class RunRecord:
     Attributes:
         lifecycle: `working` also for a run whose process died; then `stalled` says so.
         label: What a person called it: the goal.
+        owner: For whom it was started; "" when nobody said so.
+        labels: Facts that whoever started it wants to find it by.
         finished_steps: Names of the steps whose results are recorded and useful: a resumed run keeps these.
         damage: Why its stored history cannot be read, with most other fields empty then; empty when it can.
     """
@@ -71,6 +87,71 @@ class RunRecord:
     parent: str | None = None
     finished_steps: tuple[str, ...] = ()
     damage: str = ""
+    owner: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def cursor(self) -> str:
+        """Where a list goes on that ended with this run: `RunFilter.after`."""
+        return f"{self.started_ns}.{self.run}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs a list is to have; what is None or empty does not matter.
+
+    Attributes:
+        labels: Labels that a run has among its own.
+        agent: An agent that was called in it.
+        text: Part of its label, in small or capital letters.
+        after: The `cursor` of the last run that is known already.
+    """
+
+    owner: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    lifecycle: Lifecycle | None = None
+    outcome: Outcome | None = None
+    agent: str | None = None
+    text: str = ""
+    after: str = ""
+
+    @property
+    def position(self) -> tuple[int, str] | None:
+        """Start and id of the run that `after` names.
+
+        Raises:
+            InvalidInput: It is not a cursor.
+        """
+        if not self.after:
+            return None
+        start, _, run = self.after.partition(".")
+        if not (start.isascii() and start.isdecimal() and len(start) < 20 and run):
+            raise InvalidInput(
+                f"{self.after[:80]!r} is not a cursor.", hint="Use the one that came with the page before."
+            )
+        return int(start), run
+
+    def matches(self, record: RunRecord) -> bool:
+        """Whether a run is among those that are meant, as far as its record tells: it does not name its agents."""
+        return (
+            self.owner in (None, record.owner)
+            and self.labels.items() <= record.labels.items()
+            and self.lifecycle in (None, record.lifecycle)
+            and self.outcome in (None, record.outcome)
+            and self.text.casefold() in record.label.casefold()
+            and (self.position is None or (record.started_ns, record.run) < self.position)
+        )
+
+
+EVERY_RUN: Final = RunFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class PendingQuestion:
+    """A question that waits for an answer, and the run that is to be answered: a child run's has the child's id."""
+
+    run: str
+    question: Question
 
 
 class WorkflowScope(Protocol):
@@ -166,8 +247,17 @@ class Engine(Protocol):
 
     capabilities: Capabilities
 
-    async def start(self, workflow: str, payload: JsonMapping, *, run: str | None = None, label: str = "") -> str:
-        """Start a run and give its id. The same `run` twice is one run.
+    async def start(
+        self,
+        workflow: str,
+        payload: JsonMapping,
+        *,
+        run: str | None = None,
+        label: str = "",
+        owner: str = "",
+        labels: Mapping[str, str] | None = None,
+    ) -> str:
+        """Start a run for `owner` and give its id. The same `run` twice is one run.
 
         Raises:
             UnknownName: No workflow is registered under that name.
@@ -186,6 +276,14 @@ class Engine(Protocol):
         """The run's events with a sequence above `after`, then, when `follow`, new ones until it ends."""
         ...
 
+    async def questions(self, run: str) -> Sequence[PendingQuestion]:
+        """The questions of a run and of its child runs that wait for an answer, the oldest of each first.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
+        ...
+
     async def answer(self, run: str, answer: Answer) -> None:
         """Answer a pending question of a run. The same answer twice is one answer.
 
@@ -198,8 +296,12 @@ class Engine(Protocol):
         """Stop a run, without waiting for its end. Its result is `canceled` and keeps what was finished."""
         ...
 
-    async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
-        """The newest runs first. Child runs are not listed; `get` finds them."""
+    async def list(self, *, limit: int = 50, where: RunFilter = ...) -> Sequence[RunRecord]:
+        """The newest runs first. Child runs are not listed; `get` finds them.
+
+        Raises:
+            InvalidInput: `where.after` is not a cursor.
+        """
         ...
 
     async def get(self, run: str) -> RunRecord:

@@ -62,6 +62,14 @@ def encode(body: Body) -> str:
         ) from error
 
 
+def text_of(body: Body) -> str:
+    """`body` as JSON text, or as Python shows it where it is not JSON data."""
+    try:
+        return encode(body)
+    except InvalidInput:
+        return repr(body)
+
+
 def encode_data(value: object) -> str:
     """JSON data as text, without credentials.
 

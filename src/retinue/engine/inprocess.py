@@ -10,14 +10,15 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 
 from retinue.contract.event import Event, Message, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
-from retinue.engine.base import Capabilities, RunRecord, Workflow
+from retinue.engine.base import EVERY_RUN, Capabilities, PendingQuestion, RunFilter, RunRecord, Workflow
 from retinue.engine.blocking import in_thread, retire_idle_threads
+from retinue.engine.event_codec import text_of
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
 from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
@@ -34,7 +35,7 @@ _POLL_S: Final = 0.1
 
 
 class InProcessEngine:
-    """An `Engine` of this process and one event loop. Leaving the context cancels what runs and waits for it.
+    """An `Engine` of this process and one event loop. Leaving the context stops what runs and waits for it.
 
     Args:
         workflows: What can be started, by name.
@@ -45,6 +46,12 @@ class InProcessEngine:
         random: Numbers in [0, 1).
         sleep: Waits for so many seconds.
         keep: How many ended runs are held in memory, results and events included; older ones are only in the journal.
+        keep_bytes: How much of them is held, as the JSON text of their events; the newest run is held anyway.
+        max_events: Events of one run; beyond that only starts, ends, questions and answers are recorded.
+        answer_timeout_s: How long a question waits. Then it has failed with `timeout`, and can be asked again by
+            resuming the run.
+        on_close: What history says of a run that is stopped by leaving the context: that it was canceled, or nothing,
+            as if the process had died; then it can be resumed.
 
     Attributes:
         journal: Where history is kept, if it is.
@@ -61,6 +68,10 @@ class InProcessEngine:
         random: Callable[[], float] = chance.random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         keep: int = 1000,
+        keep_bytes: int | None = None,
+        max_events: int | None = None,
+        answer_timeout_s: float | None = None,
+        on_close: Literal["cancel", "leave"] = "cancel",
     ) -> None:
         self.capabilities = Capabilities(journal=journal is not None)
         self.journal, self.answerer, self.waits_for_answers = journal, answerer, waits_for_answers
@@ -68,9 +79,11 @@ class InProcessEngine:
         self.thread = 0
         self._ids = RunIds(clock, random)
         self._workflows = dict(workflows)
-        self._keep = max(keep, 0)
+        self.max_events, self.answer_timeout_s = max_events, answer_timeout_s
+        self._keep, self._keep_bytes, self._on_close = max(keep, 0), keep_bytes, on_close
         self._runs: dict[str, LiveRun] = {}
-        self._ended: deque[str] = deque()
+        self._ended: deque[tuple[str, int]] = deque()
+        self._ended_bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changing = asyncio.Lock()
 
@@ -85,6 +98,8 @@ class InProcessEngine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        for run in self._runs.values() if self._on_close == "leave" else ():
+            run.log.closed = True  # what follows is not recorded
         try:
             while tasks := [run.task for run in self._runs.values() if run.task is not None]:
                 for run in tuple(self._runs.values()):
@@ -102,7 +117,16 @@ class InProcessEngine:
 
     # The verbs of the port
 
-    async def start(self, workflow: str, payload: JsonMapping, *, run: str | None = None, label: str = "") -> str:
+    async def start(
+        self,
+        workflow: str,
+        payload: JsonMapping,
+        *,
+        run: str | None = None,
+        label: str = "",
+        owner: str = "",
+        labels: Mapping[str, str] | None = None,
+    ) -> str:
         """See `Engine.start`. The payload must not be changed afterwards.
 
         Raises:
@@ -111,17 +135,20 @@ class InProcessEngine:
             Unavailable: The engine is not open.
         """
         self._workflow(workflow)
+        if run is not None:
+            check_run_id(run)
+        history = RunHistory(
+            run or self._ids.new(), workflow, payload, label, self.clock(), owner=owner, labels=dict(labels or {})
+        )
         if run is None:
-            new_run = self._live(RunHistory(self._ids.new(), workflow, payload, label, self.clock()))
             if self.journal is not None:
-                self.journal.begin(new_run.log.history)
-            self._launch(new_run)
-            return new_run.run
-        check_run_id(run)
+                self.journal.begin(history)
+            self._launch(self._live(history))
+            return history.run
         async with self._changing:  # so that a second start of the same run finds the first
             if self._runs.get(run) is None:
-                named_run = self._live(RunHistory(run, workflow, payload, label, self.clock()))
-                if await self._begin_once(named_run.log.history):
+                named_run = self._live(history)
+                if await self._begin_once(history):
                     self._launch(named_run)
         return run
 
@@ -173,6 +200,18 @@ class InProcessEngine:
                 return
             await asyncio.sleep(_POLL_S)
 
+    async def questions(self, run: str) -> Sequence[PendingQuestion]:
+        """See `Engine.questions`. Of a run that stopped with a question, those it has left open.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: Its record cannot be read.
+        """
+        if (live := self._runs.get(run)) is not None and live.result is None:
+            return live.questions
+        await self.get(run)
+        return await self._ask_journal(lambda journal: journal.questions(run)) if self.journal is not None else []
+
     async def answer(self, run: str, answer: Answer) -> None:
         """See `Engine.answer`.
 
@@ -190,7 +229,7 @@ class InProcessEngine:
         elif live.take_answer(answer):
             return
         else:
-            pending = live.questions
+            pending = tuple(pending.question.id for pending in live.questions if pending.run == run)
         names = ", ".join(f"`{question}`" for question in pending) or "none"
         raise UnknownName(
             f"No question {answer.question_id!r} of run `{run}` waits for an answer.",
@@ -218,14 +257,24 @@ class InProcessEngine:
             await self._take_over(run)
             self._end(dead, canceled_result(run, record.workflow, reason))
 
-    async def list(self, *, limit: int = 50) -> Sequence[RunRecord]:
-        """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
-        records = {run.run: run.describe() for run in self._runs.values() if CHILD not in run.run}
+    async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
+        """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`.
+
+        Raises:
+            InvalidInput: `where.after` is not a cursor.
+        """
+        records = [
+            record
+            for run in self._runs.values()
+            if CHILD not in run.run and where.matches(record := run.describe()) and run.called(where.agent)
+        ]
         if self.journal is not None:
-            journal_records = await self._ask_journal(lambda journal: journal.list(limit + len(records)))
-            records = {record.run: record for record in journal_records} | records
-        newest = sorted(records.values(), key=lambda record: (record.started_ns, record.run), reverse=True)
-        return newest[: max(limit, 0)]
+            # What is at work here is known here better than from the file.
+            known = len(self._runs)
+            recorded = await self._ask_journal(lambda journal: journal.list(limit + known, where))
+            records += [record for record in recorded if record.run not in self._runs]
+        records.sort(key=lambda record: (record.started_ns, record.run), reverse=True)
+        return records[: max(limit, 0)]
 
     async def get(self, run: str) -> RunRecord:
         """See `Engine.get`.
@@ -383,9 +432,14 @@ class InProcessEngine:
             parent, name = run.parent
             run.parent = None
             parent.deliver(name, result)
-        self._ended.append(run.run)
-        while len(self._ended) > self._keep:
-            oldest = self._ended.popleft()
+        size = 0 if self._keep_bytes is None else sum(len(text_of(event.body)) for event in run.events)
+        self._ended.append((run.run, size))
+        self._ended_bytes += size
+        while len(self._ended) > self._keep or (
+            self._keep_bytes is not None and self._ended_bytes > self._keep_bytes and len(self._ended) > 1
+        ):
+            oldest, size = self._ended.popleft()
+            self._ended_bytes -= size
             if (oldest_run := self._runs.get(oldest)) is not None and oldest_run.result is not None:
                 del self._runs[oldest]
 

@@ -14,13 +14,13 @@ from typing import Any, Final, Self, TypeVar, cast
 from retinue.contract.event import KINDS, Event, NodeFinished
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
-from retinue.engine.base import RunRecord
+from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
 from retinue.engine.event_codec import decode, encode, encode_data, head_of, read_data, read_object
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_store import (
     FIRST_NOTE,
     INSERT,
-    MOST,
+    STARTED_FOR,
     Owner,
     Row,
     Writer,
@@ -28,14 +28,14 @@ from retinue.engine.journal_store import (
     open_to_read,
     store_error,
 )
-from retinue.engine.run_history import Note, RunHistory, Value
+from retinue.engine.run_history import Note, RunHistory, Value, pending_questions
 from retinue.engine.statistics import JournalFacts, Rating, forget_rating, read_facts, read_ratings, write_rating
 from retinue.errors import InvalidInput, ParseError, RetinueError
 
 T = TypeVar("T")
 
 _PAGE: Final = 500
-_AFTER_CHILD: Final = chr(ord(CHILD) + 1)
+AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
@@ -62,22 +62,53 @@ class JournalReader:
         self._path = path
         self._alive: dict[str, bool] = {}
 
-    def newest(self, limit: int) -> Sequence[RunRecord]:
+    def newest(self, limit: int, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """The newest runs first, without child runs; all of them with a negative `limit`."""
-        starts = self._rows(
-            "SELECT run, at_ns, body FROM events WHERE sequence = 0 AND instr(run, ?) = 0"
-            " ORDER BY at_ns DESC, run DESC LIMIT ?",
-            CHILD,
-            min(limit, MOST),
-        )
+        conditions, values = ["sequence = 0", "instr(run, ?) = 0"], list[object]([CHILD])
+        if where.owner is not None:
+            conditions.append(f"{STARTED_FOR} = ?")
+            values.append(where.owner)
+        if where.agent is not None:
+            # Some other row of the run says that the agent was called.
+            conditions.append(
+                "EXISTS (SELECT 1 FROM events AS call WHERE call.run = events.run AND call.kind = 'started'"
+                " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
+            )
+            values.append(where.agent)
+        if where.position is not None:
+            conditions.append("(at_ns, run) < (?, ?)")
+            values += where.position
+        query = "SELECT run, at_ns, body FROM events WHERE " + " AND ".join(conditions)  # noqa: S608 - all of them ours
         records: list[RunRecord] = []
-        for run, started_ns, body in starts:
+        for run, started_ns, body in self._execute(f"{query} ORDER BY at_ns DESC, run DESC", *values):
+            if len(records) == limit:
+                break
             try:
-                records.append(self._record(_text(run), started_ns, body))
+                record = self._record(_text(run), started_ns, body)
             except ParseError as error:
                 start = started_ns if isinstance(started_ns, int) else 0
-                records.append(RunRecord(str(run), "", "ended", None, "", start, damage=error.message))
+                record = RunRecord(str(run), "", "ended", None, "", start, damage=error.message)
+            if where.matches(record):
+                records.append(record)
         return records
+
+    def questions(self, run: str) -> Sequence[PendingQuestion]:
+        """What a run and its child runs have asked, and what nobody has answered."""
+        self._start(run)
+        rows = self._rows(
+            "SELECT run, sequence, node, attempt, kind, at_ns, body FROM events WHERE sequence > 0 AND"
+            " (run = ? OR (run > ? AND run < ?)) AND kind IN ('asked', 'answered', 'finished') ORDER BY run, sequence",
+            run,
+            run + CHILD,
+            run + AFTER_CHILD,
+        )
+        events: dict[str, list[Event]] = {}
+        for name, sequence, node, attempt, kind, at_ns, body in rows:
+            event = Event(name, _text(node), attempt, sequence, at_ns, decode(_text(kind), _text(body)))
+            events.setdefault(name, []).append(event)
+        return [
+            PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
+        ]
 
     def record(self, run: str) -> RunRecord:
         """One run's record."""
@@ -146,6 +177,8 @@ class JournalReader:
                 label=_text(start.get("label")),
                 started_ns=_integer(started_ns),
                 parent=_text_or_none(start.get("parent")),
+                owner=_text(start.get("for", "")),
+                labels=_labels(start),
                 events=events,
                 notes=[_note(_text(kind), _text(note)) for kind, note in notes],
             )
@@ -195,6 +228,8 @@ class JournalReader:
             stalled=not alive,
             parent=_text_or_none(start.get("parent")),
             finished_steps=tuple(steps),
+            owner=_text(start.get("for", "")),
+            labels=_labels(start),
         )
 
     def _start(self, run: str) -> tuple[object, object]:
@@ -225,9 +260,12 @@ class JournalReader:
             return head_of(_text(rows[0][0]))
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._execute(query, *values).fetchall()
+
+    def _execute(self, query: str, *values: object) -> sqlite3.Cursor:
         # A name from a command line may hold halves of surrogate pairs, which no run has and SQLite does not take.
         bound = [value.encode(errors="replace").decode() if isinstance(value, str) else value for value in values]
-        return self.connection.execute(query, bound).fetchall()
+        return self.connection.execute(query, bound)
 
     def _damaged(self, run: str, error: ParseError) -> ParseError:
         return ParseError(
@@ -246,6 +284,13 @@ def _note(kind: str, body: str) -> Note:
         counts = cast("JsonMapping", value)
         return ("renewed", {name: _integer(counts.get(name)) for name in ("now", "random", "sleep")})
     raise ParseError(f"the note {kind[:40]!r} is not of a known kind.")
+
+
+def _labels(start: JsonMapping) -> dict[str, str]:
+    labels: object = start.get("labels", {})
+    if not isinstance(labels, dict):
+        raise ParseError(f"{str(labels)[:40]!r} stands where labels belong.")
+    return {name: _text(value) for name, value in cast("JsonMapping", labels).items()}
 
 
 def _text(value: object) -> str:
@@ -385,13 +430,24 @@ class Journal:
 
     # Reading
 
-    def list(self, limit: int = 50) -> Sequence[RunRecord]:
+    def list(self, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """The newest runs first, without child runs. One that cannot be read is there too, with its `damage`.
 
         Raises:
+            InvalidInput: `where.after` is not a cursor.
             RetinueError: The file itself cannot be read.
         """
-        return self._read(lambda reader: reader.newest(limit), ())
+        return self._read(lambda reader: reader.newest(limit, where), ())
+
+    def questions(self, run: str) -> Sequence[PendingQuestion]:
+        """What a run and its child runs have asked, and what nobody has answered.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: One of its events cannot be read.
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.questions(run), ())
 
     def get(self, run: str) -> RunRecord:
         """One run's record.
@@ -512,7 +568,7 @@ class Journal:
             ]
             for run in old:
                 connection.execute(
-                    "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + _AFTER_CHILD)
+                    "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + AFTER_CHILD)
                 )
                 forget_rating(connection, run)
             return len(old)
@@ -539,6 +595,8 @@ class Journal:
             "label": history.label,
             "parent": history.parent,
             "owner": self._ensure_owner(),
+            **({"for": history.owner} if history.owner else {}),
+            **({"labels": dict(history.labels)} if history.labels else {}),
         }
         at_ns = history.started_ns
         rows: Sequence[Row] = [

@@ -41,6 +41,9 @@ INSERT: Final = "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 _FORMAT: Final = 1
 _BUSY_S: Final = 10.0
+STARTED_FOR: Final = "CASE WHEN json_valid(body) THEN json_extract(body, '$.for') END"
+"""In the row with sequence 0: for whom a run was started. A row that somebody spoilt is of nobody."""
+
 _SCHEMA: Final = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS events (
@@ -52,6 +55,8 @@ CREATE INDEX IF NOT EXISTS starts ON events (at_ns) WHERE sequence = 0;
 PRAGMA user_version = {_FORMAT};
 COMMIT;
 """
+_INDEX: Final = f"CREATE INDEX IF NOT EXISTS owners ON events ({STARTED_FOR}, at_ns) WHERE sequence = 0"
+"""Files of before have none; it changes nothing for a version that does not know it."""
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -76,6 +81,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         if _format(connection, path) < _FORMAT:
             connection.executescript(_SCHEMA)
+        connection.execute(_INDEX)
     except BaseException:
         connection.close()
         raise

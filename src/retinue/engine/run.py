@@ -28,7 +28,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import RunRecord, Step
+from retinue.engine.base import PendingQuestion, RunRecord, Step
 from retinue.engine.run_history import (
     HistoryReplay,
     Note,
@@ -42,7 +42,7 @@ from retinue.engine.run_history import (
     policy_answer,
     without_data,
 )
-from retinue.errors import InternalError, InvalidInput, Unavailable, UnknownName
+from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
@@ -133,6 +133,10 @@ def _wake(waiters: Sequence["asyncio.Future[None]"]) -> None:
             waiter.set_result(None)
 
 
+_ESSENTIAL: Final = (NodeStarted, NodeFinished, QuestionAsked, QuestionAnswered)
+"""What resuming and following a run depend on."""
+
+
 class Log:
     """One run's history while it is being written.
 
@@ -142,20 +146,26 @@ class Log:
         written: It is in the journal too, if there is one: only then is anybody told.
     """
 
-    __slots__ = ("_clock", "_followers", "_journal", "closed", "history", "is_written")
+    __slots__ = ("_clock", "_followers", "_journal", "_max_events", "closed", "history", "is_written")
 
-    def __init__(self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None") -> None:
-        self.history = history
+    def __init__(
+        self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None", max_events: int | None
+    ) -> None:
+        self.history, self._max_events = history, max_events
         self.closed = self.is_written = False
         self._clock = clock
         self._journal = journal
         self._followers: list[asyncio.Future[None]] = []
 
     def record(self, body: Body, node: str = "", attempt: int = 0) -> None:
-        """Append an event, unless the last one has been recorded."""
+        """Append an event, unless the last one has been recorded, or it is one too many and nothing depends on it."""
         if self.closed:
             return
         events = self.history.events
+        if self._max_events is not None and len(events) >= self._max_events and not isinstance(body, _ESSENTIAL):
+            if len(events) > self._max_events:
+                return
+            body, node, attempt = Message(f"More than {self._max_events:,} events: only ends are recorded."), "", 0
         event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
         events.append(event)
         log_event(event)
@@ -180,7 +190,7 @@ class Log:
         """Keep a value that was given to the workflow."""
         notes = self.history.notes
         notes.append(note)
-        if self._journal is not None:
+        if self._journal is not None and not self.closed:
             self._journal.note(self.history.run, len(notes), note, self._clock())
 
     def close(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
@@ -256,7 +266,7 @@ class LiveRun:
         stop_run: Callable[["LiveRun", str], None],
     ) -> None:
         self.run = history.run
-        self.log = Log(history, host.clock, host.journal)
+        self.log = Log(history, host.clock, host.journal, host.max_events)
         self.origin = ""
         self.past: RunHistory | None = None
         self.without: Sequence[str] = ()
@@ -321,6 +331,8 @@ class LiveRun:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
             self._resolve_question(name, None)
+        if name in self._questions and self._host.answer_timeout_s is not None:
+            self._stop_timers[name] = self._loop.call_later(self._host.answer_timeout_s, self._expire, name, question)
 
     async def completed(self) -> Sequence[tuple[str, Result]]:
         """See `Scope.completed`. What a resumed run repeats comes one at a time, in its former order."""
@@ -400,6 +412,14 @@ class LiveRun:
             ended_ns=history.events[-1].at_ns if result else None,
             parent=history.parent,
             finished_steps=history.finished_steps(),
+            owner=history.owner,
+            labels=history.labels,
+        )
+
+    def called(self, agent: str | None) -> bool:
+        """Whether `agent`, if one is named, has been called in it."""
+        return agent is None or any(
+            isinstance(event.body, NodeStarted) and event.body.agent == agent for event in self.events
         )
 
     def cancellation(self) -> Result:
@@ -438,9 +458,10 @@ class LiveRun:
         )
 
     @property
-    def questions(self) -> tuple[str, ...]:
-        """Ids of the questions that wait for an answer."""
-        return tuple(question.id for question in self._questions.values())
+    def questions(self) -> list[PendingQuestion]:
+        """The questions that wait for an answer, those of its child runs too."""
+        own = [PendingQuestion(self.run, question) for question in self._questions.values()]
+        return own + [question for child in self.children for question in child.questions]
 
     @property
     def children(self) -> "list[LiveRun]":
@@ -549,8 +570,25 @@ class LiveRun:
     def _resolve_question(self, name: str, answer: Answer | None) -> None:
         question = self._questions.pop(name)
         del self._open[name]
+        if (timer := self._stop_timers.pop(name, None)) is not None:
+            timer.cancel()
         self.log.record(QuestionAnswered(answer or policy_answer(question)), name)
         self._queue_result(name, answer_result(f"{self.run}:{name}", question, answer))
+
+    def _expire(self, name: str, question: Question) -> None:
+        """Nobody has answered in time: the question has failed, and the run goes on without."""
+        if self._questions.pop(name, None) is None:
+            return
+        seconds = self._host.answer_timeout_s
+        error = DeadlineExceeded(
+            f"Nobody answered within {seconds:g} s: {question.text}",
+            hint="Resume the run, and answer.",
+            detail={"bound": "question", "seconds": seconds},
+        )
+        person, self._open[name] = self._open[name], None
+        if isinstance(person, asyncio.Task):
+            person.cancel()
+        self.deliver(name, self._failure(name, error))
 
     def _stop(self, name: str) -> None:
         if name not in self._open:

@@ -6,8 +6,8 @@ itself, because a step or workflow gave none, are made here.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.task import Answer, Question
-from retinue.engine.event_codec import encode
+from retinue.engine.event_codec import text_of
 from retinue.errors import Canceled, InvalidInput
 
 
@@ -82,6 +82,8 @@ class RunHistory:
     parent: str | None = None
     events: list[Event] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    owner: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
@@ -98,7 +100,7 @@ class RunHistory:
                         results[event.node] = (event.sequence, result)
                 case QuestionAsked() as body:
                     questions[event.node] = body
-                case QuestionAnswered(answer) if answer.by == "person" and event.node in questions:
+                case QuestionAnswered(answer) if answer.by_person and event.node in questions:
                     results[event.node] = (
                         event.sequence,
                         answer_result(f"{self.run}:{event.node}", questions[event.node].question, answer),
@@ -120,13 +122,27 @@ class RunHistory:
     def copy_for(self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = ()) -> "RunHistory":
         """A history for a new run that begins with what this one has finished, except what is named."""
         names = {name for name in self.kept_results() if name not in without}
-        copy = RunHistory(run, self.workflow, self.payload, self.label, started_ns, parent, notes=list(self.notes))
+        copy = replace(self, run=run, started_ns=started_ns, parent=parent, events=[], notes=list(self.notes))
         copy.events.append(Event(run, "", 0, 1, started_ns, NodeStarted(instruction=self.label)))
         for event in self.events:
             if event.node in names and isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered):
                 place = len(copy.events) + 1
                 copy.events.append(Event(run, event.node, event.attempt, place, event.at_ns, event.body))
         return copy
+
+
+def pending_questions(events: Iterable[Event]) -> dict[str, Question]:
+    """What has been asked in `events` and neither been answered nor ended, by the name of its step."""
+    pending: dict[str, Question] = {}
+    for event in events:
+        match event.body:
+            case QuestionAsked(question):
+                pending[event.node] = question
+            case QuestionAnswered() | NodeFinished():
+                pending.pop(event.node, None)
+            case _:
+                pass
+    return pending
 
 
 class HistoryReplay:
@@ -192,11 +208,7 @@ class HistoryReplay:
 
 
 def _key(body: Body, node: str, attempt: int) -> tuple[str, int, str, str]:
-    try:
-        text = encode(body)
-    except InvalidInput:
-        text = repr(body)
-    return (node, attempt, KINDS[type(body)], text)
+    return (node, attempt, KINDS[type(body)], text_of(body))
 
 
 def _values(notes: Sequence[Note]) -> dict[Value, list[float]]:

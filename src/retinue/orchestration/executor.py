@@ -508,6 +508,11 @@ class Executor:
             return
         questions, progress.questions = tuple(progress.questions.values()), {}
         last = progress.last
+        if last is not None and result.fault is not None and result.fault.code == "timeout":
+            self._emit_decision("give_up", "No answer came in time.", progress.node)
+            failure = {"lifecycle": "ended", "outcome": "failed", "fault": result.fault}
+            self._end(progress, last.model_copy(update=failure))
+            return
         unheard = any(progress.answers[one.id] is None for one in questions)
         if last is not None and (progress.unneeded or (unheard and MID_STEP_QUESTION not in last.extras)):
             self._emit_decision("give_up", "No answer came.", progress.node)
