@@ -217,6 +217,12 @@ class Executor:
     def _options(self, progress: NodeProgress, result: Result, *, all_of_them: bool) -> RecoveryOptions:
         """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
         moves = open_moves(progress.node, result, self._situation(progress))
+        if self._request.task is not None:
+            # Whoever asks one agent for one thing wants no other's answer, and no questions but the agent's own.
+            is_open = result.lifecycle == "input_required"
+            moves = (
+                move for move in moves if not isinstance(move, Reroute | Ask) or (is_open and isinstance(move, Ask))
+            )
         return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
 
     def _situation(self, progress: NodeProgress) -> Situation:
@@ -431,6 +437,7 @@ class Executor:
             plan=without_planning(plan),  # an agent does not speak for the orchestrator
             budget=granted,
             answer="collected" if request.answer == "collected" else "reduced",
+            effects=request.effects,
             deadline_ns=self._services.deadline.at_ns,
             depth=request.depth + 1,
             above=(*request.above, checker.caller(node, request.place_of(node.id))),

@@ -5,7 +5,7 @@ engine as the payload of the one workflow there is. Which engine, and what becom
 choice.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry, light_schema_of
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, Effect
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Join, Plan
 from retinue.contract.result import Result, Usage
-from retinue.contract.task import Answer, Budget, Limits, Question, Thinking
+from retinue.contract.task import Answer, Budget, Limits, Question, Task, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import REAL, Engine, Outside, Workflow, WorkflowScope
 from retinue.engine.offload import Pool
@@ -167,10 +167,22 @@ class Orchestrator:
         budget: Budget | None = None,
         run: str | None = None,
         answer: Literal["merged", "collected"] = "merged",
+        effects: Collection[Effect] | None = None,
+        owner: str = "",
+        labels: Mapping[str, str] | None = None,
     ) -> str:
         """Start running `plan`, and give the id of the run.
 
         What it cost to make the plan, in money and in time, is charged to the run.
+
+        Args:
+            plan: What is to be done.
+            budget: What it may take.
+            run: The id of the run; a new one when absent.
+            answer: One answer with sources, or the results side by side.
+            effects: What its agents may touch at most, besides what `grants` says.
+            owner: For whom it runs.
+            labels: Facts to find it by.
         """
         planning = planning_of(plan)
         judge_model = None
@@ -190,8 +202,62 @@ class Orchestrator:
             spent=planning.usage if planning else None,
             planned_ns=planning.duration_ns if planning else 0,
             definitions=digests_of((node.agent for node in plan.nodes), self._definition_of),
+            effects=None if effects is None else tuple(sorted(effects)),
         )
-        return await self.engine.start(RUN_PLAN, request.to_json(), run=run, label=plan.goal)
+        return await self.engine.start(
+            RUN_PLAN, request.to_json(), run=run, label=plan.goal, owner=owner, labels=labels
+        )
+
+    async def start_task(
+        self,
+        task: Task,
+        *,
+        budget: Budget | None = None,
+        run: str | None = None,
+        effects: Collection[Effect] | None = None,
+        owner: str = "",
+        labels: Mapping[str, str] | None = None,
+    ) -> str:
+        """Start one task as it came, with its context, wishes and extras, and give the id of the run.
+
+        The result is the agent's own. Nobody else is asked when it fails, and parameters that are missing or wrong are
+        refused rather than asked for. Only a task in nothing but words, for an agent with several skills, is routed
+        among these (C47). The arguments are as for `start`.
+
+        Raises:
+            UnknownName: There is no such agent.
+        """
+        definition = self.registry.get(task.agent, major=task.major).definition
+        if task.skill is None and definition.default_skill is None and not task.parameters:
+            plan = self.task_plan(task.agent, instruction=task.instruction, target=task.target, limits=task.limits)
+        else:
+            node = Delegation(
+                id="n1",
+                agent=definition.name,
+                major=task.major,
+                skill=task.skill,
+                instruction=task.instruction,
+                target=task.target,
+                parameters=task.parameters,
+                limits=task.limits,
+                model=task.model,
+                thinking=task.thinking,
+            )
+            plan = Plan(goal=task.instruction, nodes=(node,))
+        request = RunRequest(
+            plan=plan,
+            task=task,
+            answer="asked",
+            budget=budget or Budget(),
+            parent=task.id or None,
+            depth=task.depth,
+            today=self._day().isoformat(),
+            effects=None if effects is None else tuple(sorted(effects)),
+            definitions=digests_of([definition.name], self._definition_of),
+        )
+        default = definition.default_skill
+        label = task.instruction or f"{definition.name}.{task.skill or (default.name if default else '')}"
+        return await self.engine.start(RUN_PLAN, request.to_json(), run=run, label=label, owner=owner, labels=labels)
 
     def changed(self, payload: JsonMapping) -> list[str]:
         """The agents of a run that are not defined any more as they were when it began, by what it was started with.
@@ -439,7 +505,7 @@ def workflows(
             environment=environment,
             checker=checker,
             light_schema=partial(light_schema_of, registry),
-            grants=grants,
+            grants=grants if request.effects is None else Grants(effects=frozenset(request.effects)).within(grants),
         )
         judge = None
         if request.model is not None:

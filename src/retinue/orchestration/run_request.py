@@ -8,11 +8,11 @@ from zlib import crc32
 from pydantic import Field
 from pydantic_core import to_json
 
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, Effect
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import NodeId, Plan
 from retinue.contract.result import Usage
-from retinue.contract.task import Budget, Thinking
+from retinue.contract.task import Budget, Task, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.errors import InvalidInput
 from retinue.orchestration.expected_files import overlap_findings
@@ -45,7 +45,9 @@ class RunRequest(Model):
 
     Attributes:
         answer: `merged` makes one answer with sources; `collected` leaves the results side by side; `reduced` makes
-            them one result, as the agent's that answered with this plan.
+            them one result, as the agent's that answered with this plan; `asked` is the only node's own result.
+        task: What the only node is asked, with all that came with it; `answer` is `asked` then.
+        effects: What its agents may touch at most; whatever the grants of the workflow allow when absent.
         deadline_ns: Absolute end, for a child run; a run of its own takes `budget.timeout_s`.
         depth: How many delegations stand above this run's nodes.
         above: Those delegations, the outermost first.
@@ -61,7 +63,9 @@ class RunRequest(Model):
 
     plan: Plan
     budget: Budget = Field(default_factory=Budget)
-    answer: Literal["merged", "collected", "reduced"] = "merged"
+    answer: Literal["merged", "collected", "reduced", "asked"] = "merged"
+    task: Task | None = None
+    effects: tuple[Effect, ...] | None = None
     deadline_ns: Count | None = None
     depth: Count = 0
     above: tuple[Caller, ...] = ()

@@ -179,6 +179,9 @@ def build_result(
     """The result of a run."""
     if request.answer == "collected":
         result = collect(run)
+    elif request.answer == "asked" and len(run.results) == 1:
+        (result,) = run.results.values()
+        result = result.model_copy(update={"task_id": run.task_id})
     else:
         merged = synthesise(run, savings=savings, counter=counter)
         summary = None
