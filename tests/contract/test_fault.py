@@ -1,13 +1,14 @@
 """Faults: every error there and back, and whatever else was raised."""
 
 import math
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue import errors
-from retinue.contract.fault import Fault
+from retinue.contract.fault import Fault, public_fault
 from retinue.errors import FaultCode, RetinueError
 from tests.contract.nouns import json_values
 from tests.examples import examples
@@ -122,3 +123,38 @@ def test_an_error_may_say_that_asking_again_is_of_no_use() -> None:
     fault = Fault.from_error(error)
     assert not fault.retryable
     assert not Fault.from_error(fault.to_error()).retryable
+
+
+def test_strangers_are_told_what_is_wrong_with_their_request_and_nothing_of_the_agents_exceptions() -> None:
+    ours = Fault.from_error(errors.InvalidInput("`/parameters/n` must be a number.", hint="Send 7."))
+    assert public_fault(ours, run="r1").message == "`/parameters/n` must be a number."
+    for theirs in (
+        Fault.from_error(ValueError("password=hunter2 in /etc/clerk.conf")),
+        Fault(
+            code="access_denied",
+            message="`clerk` raised `PermissionError`: /etc/x",
+            detail={"class": "PermissionError"},
+        ),
+        Fault(
+            code="internal_error", message="secret", path="/secret", suggestions=("secret",), detail={"where": "a:7"}
+        ),
+    ):
+        told = public_fault(theirs, run="r1")
+        assert told.code == theirs.code
+        assert told.detail == {"run": "r1"}
+        assert "r1" in told.message
+        assert not {"secret", "hunter2", "/etc", "PermissionError"} & set(told.to_json_text().replace('"', " ").split())
+
+
+def test_a_place_on_this_machine_is_told_only_when_it_is_in_the_workspace(tmp_path: Path) -> None:
+    def fault(path: str) -> Fault:
+        return Fault.from_error(errors.MissingFile(f"There is no file `{path}`.", hint="Name another."))
+
+    assert "report.md" in public_fault(fault(f"{tmp_path}/docs/report.md"), run="r", root=str(tmp_path)).message
+    for path, root in (
+        (f"{tmp_path}/docs/report.md", ""),
+        ("/etc/passwd", str(tmp_path)),
+        (f"{tmp_path}2/x", str(tmp_path)),
+    ):
+        assert path not in public_fault(fault(path), run="r", root=root).message
+    assert "docs/report.md" in public_fault(fault("docs/report.md"), run="r").message

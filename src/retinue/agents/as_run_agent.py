@@ -16,9 +16,9 @@ from retinue.agents.local import LocalContext
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import json
-from retinue.contract.fault import Fault, public_fault
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result
+from retinue.contract.result import Result, public_result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Limits, Task
 from retinue.engine.base import REAL
@@ -98,31 +98,18 @@ def as_run_agent(
             async with LocalContext(workspace=workspace) as run:
                 run.run = ids.new()
                 result = await in_context_copy(gateway.call_agent(agent, task, run, correction=correction))
-            answer = _answer(_public_result(result, run.run), read)
+            answer = _answer(public_result(result, run=run.run), read)
         except Exception as error:  # whatever it is, it is an answer here
             failure = Result(task_id="", agent=name, outcome="error", fault=Fault.from_error(error))
             if not isinstance(error, RetinueError):
                 id_ = ids.new()
                 _LOGGER.exception("run %s: `%s` could not be called", id_, name)
-                failure = _public_result(failure, id_)
+                failure = public_result(failure, run=id_)
             answer = _answer(failure, None)
         answer["response_time_secs"] = (time.perf_counter_ns() - began_ns) / 1e9
         return answer
 
     return run_agent
-
-
-def _public_result(result: Result, run: str) -> Result:
-    """`result` without the text of the agent's own exceptions and of the notes on them."""
-    if result.fault is None and not any(attempt.fault for attempt in result.attempts):
-        return result
-    fault = result.fault and public_fault(result.fault, run=run)
-    attempts = tuple(
-        attempt.model_copy(update={"fault": attempt.fault and public_fault(attempt.fault, run=run)})
-        for attempt in result.attempts
-    )
-    warnings = tuple(warning for warning in result.warnings if not warning.synthetic)
-    return result.model_copy(update={"fault": fault, "attempts": attempts, "warnings": warnings})
 
 
 def _check_arguments(prompt: object, chat_history: object, memory: object, config: object) -> JsonMapping:

@@ -1,7 +1,9 @@
 """A failure as data. The same facts as an exception are in `retinue.errors`; nothing here is raised."""
 
 import math
-from typing import Any, Self
+import re
+from pathlib import Path
+from typing import Any, Final, Self
 
 from pydantic import Field
 
@@ -80,18 +82,21 @@ class Fault(Model):
         )
 
 
-def public_fault(fault: Fault, *, run: str) -> Fault:
+def public_fault(fault: Fault, *, run: str, root: str = "") -> Fault:
     """What of `fault` may be told to whoever asked from outside.
 
     Our own errors are written for the one who asked. The text of any other exception is not: it names files, hosts and
     values of the agent's own, so a fixed sentence stands in its place, with the id under which history and log have the
-    rest. Of `detail` only the findings about what was sent are told.
+    rest. So it is where an error of ours names a place on this machine. Of `detail` only the findings about what was sent
+    are told.
 
     Args:
         fault: As the boundary gave it.
         run: The id by which the operator finds it.
+        root: The workspace; paths in it may be told.
     """
-    if fault.code != "internal_error" and fault.detail.get("class") in _CLASSES:
+    is_ours = fault.code != "internal_error" and fault.detail.get("class") in _CLASSES
+    if is_ours and not any(_names_place(text, root) for text in (fault.message, fault.hint, *fault.suggestions)):
         return fault.model_copy(
             update={"detail": {name: fault.detail[name] for name in _PUBLIC_DETAIL if name in fault.detail}}
         )
@@ -108,6 +113,16 @@ def public_fault(fault: Fault, *, run: str) -> Fault:
 
 _PUBLIC_DETAIL = ("class", "findings", "correct", "bound", "retryable")
 """Facts of `detail` that are about the request or its limits."""
+
+
+_ABSOLUTE: Final = re.compile(r"(?<![\w./:])(/[\w.+-]+)(?:/[\w.+-]+)+")
+
+
+def _names_place(text: str, root: str) -> bool:
+    """Whether `text` names a file of this machine outside `root`. A JSON Pointer looks alike, but leads nowhere."""
+    return any(
+        Path(match[1]).is_dir() and not (root and match[0].startswith(f"{root}/")) for match in _ABSOLUTE.finditer(text)
+    )
 
 
 def _message_of(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
 from retinue.contract import json
-from retinue.contract.fault import Fault
+from retinue.contract.fault import Fault, public_fault
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Completeness, Confidence, Count, JsonMapping, Model
 from retinue.contract.old_names import with_old_names
@@ -313,6 +313,26 @@ class Result(Model, Generic[T_co]):
         result = cast("Result[T]", self.model_copy())
         vars(result)["_answer_type"] = answer_type
         return result
+
+
+def public_result(result: Result, *, run: str, root: str = "") -> Result:
+    """What of `result` may be told to whoever asked from outside: nothing of the words of the agent's own exceptions.
+
+    Args:
+        result: As the boundary gave it.
+        run: The id by which the operator finds the rest.
+        root: The workspace; paths in it may be told.
+    """
+    if result.fault is None and not any(attempt.fault for attempt in result.attempts):
+        return result
+    fault = result.fault and public_fault(result.fault, run=run, root=root)
+    attempts = tuple(
+        attempt.model_copy(update={"fault": attempt.fault and public_fault(attempt.fault, run=run, root=root)})
+        for attempt in result.attempts
+    )
+    # What the boundary adds as a warning may quote a note on an exception, or what an agent raised when told to stop.
+    warnings = tuple(warning for warning in result.warnings if not warning.synthetic)
+    return result.model_copy(update={"fault": fault, "attempts": attempts, "warnings": warnings})
 
 
 # A confidence as one word, for people and for formats that have no number. The number is what counts.
