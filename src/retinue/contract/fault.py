@@ -2,7 +2,6 @@
 
 import math
 import re
-from pathlib import Path
 from typing import Any, Final, Self
 
 from pydantic import Field
@@ -87,8 +86,8 @@ def public_fault(fault: Fault, *, run: str, root: str = "") -> Fault:
 
     Our own errors are written for the one who asked. The text of any other exception is not: it names files, hosts and
     values of the agent's own, so a fixed sentence stands in its place, with the id under which history and log have the
-    rest. So it is where an error of ours names a place on this machine. Of `detail` only the findings about what was sent
-    are told.
+    rest; and so it is where an error of ours names a place on this machine. Of `detail` only the findings about what was
+    sent are told.
 
     Args:
         fault: As the boundary gave it.
@@ -96,7 +95,8 @@ def public_fault(fault: Fault, *, run: str, root: str = "") -> Fault:
         root: The workspace; paths in it may be told.
     """
     is_ours = fault.code != "internal_error" and fault.detail.get("class") in _CLASSES
-    if is_ours and not any(_names_place(text, root) for text in (fault.message, fault.hint, *fault.suggestions)):
+    texts = (fault.message, fault.hint, *fault.suggestions)
+    if is_ours and (fault.code in _ABOUT_DATA or not any(_names_place(text, root) for text in texts)):
         return fault.model_copy(
             update={"detail": {name: fault.detail[name] for name in _PUBLIC_DETAIL if name in fault.detail}}
         )
@@ -115,14 +115,14 @@ _PUBLIC_DETAIL = ("class", "findings", "correct", "bound", "retryable")
 """Facts of `detail` that are about the request or its limits."""
 
 
-_ABSOLUTE: Final = re.compile(r"(?<![\w./:])(/[\w.+-]+)(?:/[\w.+-]+)+")
+_ABOUT_DATA: Final = frozenset[errors.FaultCode]({"invalid_input", "output_invalid", "parse_error"})
+"""Their messages name places in the data, as JSON Pointers, which look like paths."""
+_ABSOLUTE: Final = re.compile(r"(?<![\w./:])(?:/[\w.+-]+){2,}")
 
 
 def _names_place(text: str, root: str) -> bool:
-    """Whether `text` names a file of this machine outside `root`. A JSON Pointer looks alike, but leads nowhere."""
-    return any(
-        Path(match[1]).is_dir() and not (root and match[0].startswith(f"{root}/")) for match in _ABSOLUTE.finditer(text)
-    )
+    """Whether `text` names a file of this machine outside `root`."""
+    return any(not (root and match[0].startswith(f"{root}/")) for match in _ABSOLUTE.finditer(text))
 
 
 def _message_of(error: BaseException) -> str:
