@@ -86,8 +86,8 @@ def public_fault(fault: Fault, *, run: str, root: str = "") -> Fault:
 
     Our own errors are written for the one who asked. The text of any other exception is not: it names files, hosts and
     values of the agent's own, so a fixed sentence stands in its place, with the id under which history and log have the
-    rest; and so it is where an error of ours names a place on this machine. Of `detail` only the findings about what was
-    sent are told.
+    rest. The same holds where an error of ours names a place on this machine. Of `detail` only the findings about what
+    was sent are told.
 
     Args:
         fault: As the boundary gave it.
