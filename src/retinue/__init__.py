@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Expected, Plan
     from retinue.contract.result import Artifact, Attempt, Cost, Result, Trace, Usage, UsagePart, Versions, Warned
     from retinue.contract.task import Answer, Budget, Context, Correction, Limits, OutputWish, Question, Task
-    from retinue.engine.base import Capabilities, Engine, Outside, RunRecord
+    from retinue.engine.base import Capabilities, Engine, Outside, PendingQuestion, RunFilter, RunRecord
     from retinue.engine.inprocess import InProcessEngine
     from retinue.engine.journal import Journal
     from retinue.engine.offload import Pool
@@ -112,6 +112,7 @@ __all__ = [
     "Orchestrator",
     "OutputWish",
     "Outside",
+    "PendingQuestion",
     "Plan",
     "Planner",
     "Policy",
@@ -133,6 +134,7 @@ __all__ = [
     "Rule",
     "RunAgent",
     "RunContext",
+    "RunFilter",
     "RunRecord",
     "Runner",
     "Sample",
@@ -193,7 +195,7 @@ _NAMES: Final = {
     "contract.plan": "Binding Candidate Delegation Dropped Expected Plan",
     "contract.result": "Artifact Attempt Cost Result Trace Usage UsagePart Versions Warned",
     "contract.task": "Answer Budget Context Correction Limits OutputWish Question Task",
-    "engine.base": "Capabilities Engine Outside RunRecord",
+    "engine.base": "Capabilities Engine Outside PendingQuestion RunFilter RunRecord",
     "engine.inprocess": "InProcessEngine",
     "engine.journal": "Journal",
     "engine.offload": "Pool",

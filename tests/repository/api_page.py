@@ -27,7 +27,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "Definitions": "Definition Skill Sample Runner Deprecation ThinkingBounds Source Registry Skipped",
     "Orchestration": "Orchestrator Planner SentenceEmbedder Plan Delegation Expected Candidate Binding Dropped supervise workflows Budget "
     "Question Answer",
-    "Runs and events": "Engine InProcessEngine Capabilities Journal RunRecord Event Progress Checkpoint Message",
+    "Runs and events": "Engine InProcessEngine Capabilities Journal RunRecord RunFilter PendingQuestion Event Progress Checkpoint Message",
     "Models": "Models ProviderSettings Price LanguageModel Request Response ToolCall AnswerShape ScriptedModel Recorder "
     "Replay BudgetTracker BudgetScope Loop Cleaner",
     "Tools and permissions": "Grants ToolRule Tool ToolOutput ToolSpec Toolbox default_toolbox Workspace",

@@ -270,8 +270,8 @@ class InProcessEngine:
         ]
         if self.journal is not None:
             # What is at work here is known here better than from the file.
-            known = len(self._runs)
-            recorded = await self._ask_journal(lambda journal: journal.list(limit + known, where))
+            live_count = len(self._runs)
+            recorded = await self._ask_journal(lambda journal: journal.list(limit + live_count, where))
             records += [record for record in recorded if record.run not in self._runs]
         records.sort(key=lambda record: (record.started_ns, record.run), reverse=True)
         return records[: max(limit, 0)]

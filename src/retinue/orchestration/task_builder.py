@@ -92,8 +92,8 @@ class TaskBuilder:
             f"{question}: {answer.value}" for question, answer in progress.answers.items() if answer is not None
         )
         goal = self._request.plan.goal
-        if (asked := self._request.task) is not None:
-            context = asked.context
+        if (given_task := self._request.task) is not None:
+            context = given_task.context
             update = {
                 "id": f"{self._run}:{name}",
                 "agent": node.agent,
@@ -103,7 +103,7 @@ class TaskBuilder:
                 "context": context.model_copy(update={"constraints": (*context.constraints, *constraints)}),
                 "idempotency_key": idempotency_key(node, context.inputs, f"{self._run}:{node.id}"),
             }
-            return asked.model_copy(update=update)
+            return given_task.model_copy(update=update)
         for expected in node.expects:
             sections = f", with the sections {', '.join(expected.sections)}" if expected.sections else ""
             constraints = (*constraints, f"Write the report to {expected.path}{sections}.")
