@@ -13,6 +13,7 @@ from typing import Annotated, Final, cast
 
 from pydantic import Field
 
+from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
@@ -154,9 +155,8 @@ def collect_evidence(run: FinishedRun) -> Evidence:
 
 def _texts(result: Result) -> Iterator[tuple[str, str]]:
     """Sentences with their sources: findings first, then what stands in the text, then rows of tables."""
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
-    items = [one for name in ("findings", "evidence", "matches") for one in _objects_in(data, name)]
-    for one in items:
+    data = as_mapping(result.data)
+    for one in (item for name in ("findings", "evidence", "matches") for item in as_mappings(data.get(name))):
         content = one.get("content") or one.get("text") or one.get("topic")
         if isinstance(content, str) and (text := _clean_line(content)):
             yield text, place_of(one)
@@ -166,12 +166,11 @@ def _texts(result: Result) -> Iterator[tuple[str, str]]:
     for piece in _SENTENCE.split(body[: _PIECE_CHARS * _MAX_PER_RESULT]):
         if text := _clean_line(piece):
             yield text, only
-    for table in _objects_in(data, "tables"):
-        names = [str(column.get("name", "")) for column in _objects_in(table, "columns")]
-        rows: object = table.get("rows")
-        for row in cast("list[object]", rows)[:_MAX_PER_RESULT] if isinstance(rows, list) else []:
-            cells = cast("list[object]", row) if isinstance(row, list) else []
-            line = "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False) if cell is not None)
+    for table in as_mappings(data.get("tables")):
+        names = [str(column.get("name", "")) for column in as_mappings(table.get("columns"))]
+        for row in as_list(table.get("rows"))[:_MAX_PER_RESULT]:
+            cells = zip(names, as_list(row), strict=False)
+            line = "; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None)
             if text := _clean_line(line):
                 yield text, only
 
@@ -180,12 +179,6 @@ def _clean_line(text: str) -> str:
     """One line without marks of Markdown in front; nothing when there is no word in it."""
     line = one_line(_MARKUP.sub("", text), limit=_PIECE_CHARS)
     return "" if _NO_WORDS.fullmatch(line) else line
-
-
-def _objects_in(data: JsonMapping, name: str) -> list[JsonMapping]:
-    value: object = data.get(name)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonMapping", one) for one in items if isinstance(one, dict)]
 
 
 class _DraftedClaim(Model):
@@ -230,7 +223,7 @@ async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *,
 
 def verify_summary(evidence: Evidence, record: Result) -> CitedSummary:
     """What of a recorded answer holds against `evidence`."""
-    data = cast("JsonMapping", record.data) if record.useful and isinstance(record.data, dict) else {}
+    data = as_mapping(record.data if record.useful else None)
     pieces_by_id = evidence.by_id()
     claims: list[Claim] = []
     left_out: list[tuple[str, str]] = []

@@ -10,13 +10,14 @@ must not be told again what was just refused, and is not asked when the reason o
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, assert_never, cast
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, assert_never
 
 from pydantic import Field
 
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Decision
 from retinue.contract.fault import Fault
+from retinue.contract.json import as_mapping
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Result
@@ -446,7 +447,7 @@ def apply_choice(
     options: RecoveryOptions, choice: Result, node: Delegation, result: Result, situation: Situation
 ) -> tuple[Move, Decision]:
     """What is done, and the decision as it is recorded."""
-    data = cast("JsonMapping", choice.data) if choice.useful and isinstance(choice.data, dict) else {}
+    data = as_mapping(choice.data if choice.useful else None)
     model = str(data.get("model", ""))
     facts: JsonMapping = {"by": "model", "model": model, "options": list(options.ids)}
     move = dict(zip(options.ids, options.moves, strict=True)).get(str(data.get("choice", "")))

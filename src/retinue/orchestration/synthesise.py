@@ -13,6 +13,7 @@ from typing import Final, TypeVar, cast
 from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
+from retinue.contract.json import as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Plan
 from retinue.contract.result import Lifecycle, Outcome, Result, Usage, Versions, Warned
@@ -103,14 +104,10 @@ def synthesise(run: FinishedRun, *, savings: Savings, counter: TokenCounter) -> 
     # Findings that several agents made stand there once.
     findings: dict[tuple[str, str], JsonMapping] = {}
     for node, result in run.reports:
-        fields = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
-        items = fields.get("findings")
-        for item in cast("list[object]", items) if isinstance(items, list) else []:
-            if isinstance(item, dict):
-                finding = cast("JsonMapping", item)
-                content = str(finding.get("content") or finding.get("topic") or "")
-                key = (" ".join(content.lower().split()), place_of(finding))
-                findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
+        for finding in as_mappings(as_mapping(result.data).get("findings")):
+            content = str(finding.get("content") or finding.get("topic") or "")
+            key = (" ".join(content.lower().split()), place_of(finding))
+            findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
     data: JsonMapping = {
         "goal": run.plan.goal,
         "answer": sections or _empty_goal_answer(run),
@@ -384,10 +381,6 @@ def compare_to_targets(
 
 def _figure(targets: object, name: str) -> tuple[int, int]:
     """Part and whole as a child run gave them; an agent that fills its extras with something else gave none."""
-    figures = cast("JsonMapping", targets) if isinstance(targets, dict) else {}
-    figure: object = figures.get(name)
-    if isinstance(figure, dict):
-        part, whole = (cast("JsonMapping", figure).get(key) for key in ("part", "whole"))
-        if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0:
-            return part, whole
-    return 0, 0
+    figure = as_mapping(as_mapping(targets).get(name))
+    part, whole = figure.get("part"), figure.get("whole")
+    return (part, whole) if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0 else (0, 0)

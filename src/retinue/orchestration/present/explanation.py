@@ -6,7 +6,7 @@ Every word of it is foreign text.
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
-from retinue.contract.json import dumps
+from retinue.contract.json import as_mapping, dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Outcome, label_of
@@ -35,19 +35,12 @@ _MAX_CHARS: Final = 120
 
 def answer_and_explanation(data: object) -> tuple[Block, ...]:
     """The blocks of the data of a run's result, its explanation last when it has one."""
-    if not isinstance(data, dict):
-        return ()
-    whole = cast("JsonMapping", data)
-    explanation: object = whole.get("explanation")
-    if not isinstance(explanation, dict):
-        return tuple(answer_blocks(whole))
-    return (*answer_blocks(whole), *explanation_blocks(cast("JsonMapping", explanation)))
+    return (*answer_blocks(data), *explanation_blocks(as_mapping(as_mapping(data).get("explanation"))))
 
 
 def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     """What `explain` gives, in reading order."""
-    if isinstance(explanation.get("planning"), dict):
-        planning = cast("JsonMapping", explanation["planning"])
+    if planning := as_mapping(explanation.get("planning")):
         yield Heading("Who made the plan")
         move = as_line(str(planning["move"]).replace("_", " "))
         by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
@@ -56,9 +49,7 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
         yield MarkdownBlock(f"{by}.{times} {as_prose(str(planning.get('reason', '')))}".rstrip())
     for clause in _entries(explanation, "clauses"):
         yield from _clause_blocks(clause)
-    confidence: object = explanation.get("confidence")
-    if isinstance(confidence, dict):
-        level = cast("JsonMapping", confidence)
+    if level := as_mapping(explanation.get("confidence")):
         yield Heading("How sure it is")
         yield MarkdownBlock(
             f"{str(level['label']).capitalize()}: {level['value']:.2f}, by what the agents say of themselves."
@@ -78,8 +69,7 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     if decisions:
         yield Heading("What was decided on the way")
         yield MarkdownBlock("\n".join(decisions))
-    tokens: object = explanation.get("tokens")
-    facts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+    facts = as_mapping(explanation.get("tokens"))
     full, used = facts.get("full"), facts.get("handed_on")
     if isinstance(full, int) and isinstance(used, int) and full:
         yield Heading("How much of the results was passed on")
@@ -103,9 +93,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     )
     # With which model its agent thinks, why, and how hard (A31).
     text = ""
-    model: object = clause.get("model")
-    if isinstance(model, dict):
-        facts = cast("JsonMapping", model)
+    if facts := as_mapping(clause.get("model")):
         name = as_code(str(facts.get("model") or facts.get("tier") or ""))
         score = f", score {facts['score']}" if "score" in facts else ""
         points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))

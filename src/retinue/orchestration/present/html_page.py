@@ -3,9 +3,10 @@
 What surrounds them, and what keeps them harmless, is in `html_markup`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, assert_never, cast
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
 
+from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Table, TableColumn
@@ -50,12 +51,14 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
         run: Its id, when it can be found again by it.
         created_at: When it was made, as a person reads it.
     """
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    data = as_mapping(result.data)
     goal = _line(str(data.get("goal") or "")) or "Answer"
     goal = goal[:1].upper() + goal[1:]
     blocks = answer_and_explanation(data)
     word, style = outcome_label(result.outcome)
-    agents = dict.fromkeys(str(one.get("agent")) for name in ("answer", "failures") for one in _dicts(data, name))
+    agents = dict.fromkeys(
+        str(one.get("agent")) for name in ("answer", "failures") for one in as_mappings(data.get(name))
+    )
     facts = [_plural(len(agents), "agent") if len(agents) > 3 else ", ".join(agents)] if agents else []
     if result.duration_ns is not None:
         facts.append(format_duration(result.duration_ns))
@@ -176,27 +179,22 @@ def _table_html(table: Table) -> str:
 def _provenance(result: Result, data: JsonMapping) -> str:
     """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
     parts: list[str] = []
-    plan: object = data.get("plan")
-    if nodes := _dicts(cast("JsonMapping", plan), "nodes") if isinstance(plan, dict) else []:
-        outcomes = {
-            str(one.get("node")): str(one.get("outcome")) for key in ("answer", "failures") for one in _dicts(data, key)
-        }
-        unneeded: object = data.get("not_needed")
-        for one in cast("list[object]", unneeded) if isinstance(unneeded, list) else ():
+    if nodes := as_mappings(as_mapping(data.get("plan")).get("nodes")):
+        ends = (*as_mappings(data.get("answer")), *as_mappings(data.get("failures")))
+        outcomes = {str(one.get("node")): str(one.get("outcome")) for one in ends}
+        for one in as_list(data.get("not_needed")):
             outcomes.setdefault(str(one), "not needed")
         rows: list[tuple[Cell, ...]] = []
         for node in nodes:
             name = str(node.get("id", ""))
-            needs: object = node.get("needs")
-            after = ", ".join(map(str, cast("list[object]", needs))) if isinstance(needs, list) else ""
+            after = ", ".join(map(str, as_list(node.get("needs"))))
             agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
             rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name, "")))
         columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
         parts.append(
             _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
         )
-        tokens: object = data.get("tokens")
-        token_counts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+        token_counts = as_mapping(data.get("tokens"))
         full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
         if isinstance(full, int) and isinstance(handed_on, int) and full:
             counter = _line(str(token_counts.get("counter", "counted")))
@@ -213,12 +211,6 @@ def _provenance(result: Result, data: JsonMapping) -> str:
 
 
 # Words.
-
-
-def _dicts(data: JsonMapping, name: str) -> list[JsonMapping]:
-    value: object = data.get(name)
-    entries: Iterable[object] = cast("list[object]", value) if isinstance(value, list) else ()
-    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
 
 
 def _plural(number: int, noun: str) -> str:
