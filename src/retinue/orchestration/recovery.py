@@ -10,6 +10,7 @@ must not be told again what was just refused, and is not asked when the reason o
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, assert_never
 
 from pydantic import Field
@@ -181,11 +182,6 @@ class Situation:
         return None if definition is None else definition.skill(candidate.skill)
 
 
-def decide(node: Delegation, result: Result, situation: Situation) -> Move:
-    """What to do now that `node` has come to `result`: the first of the ways that are open."""
-    return next(open_moves(node, result, situation))
-
-
 def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterator[Move]:
     """All that may be done about `result`, best first; each is found when it is asked for.
 
@@ -209,46 +205,28 @@ def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterat
     elif fault.detail.get("bound") == "run.budget.timeout_s":
         yield GiveUp("The time of the whole run is over.")
     else:
-        yield from _recovery_moves(node, fault, situation)
+        candidates = sorted(node.alternatives, key=lambda one: one.agent != node.agent)
+        ways = [(_name(one), partial(_same_request, node, one, fault, situation)) for one in candidates]
+        ways.append((f"`{node.agent}` in general", partial(_broader_move, node, fault, situation)))
+        refused: list[str] = []  # what speaks against each of the ways that are not open
+        if len(set(situation.tried)) > MAX_MOVES:
+            ways, refused = [], [f"it was put to {MAX_MOVES} others already"]
+        for name, attempt in ways:
+            move = attempt()
+            if isinstance(move, Reroute):
+                yield move
+            else:
+                refused.append(f"{name} {move}")
+        others = "; ".join(refused)
+        question = _question(node, fault, situation)
+        if question is not None:
+            nobody = f", and no other agent to ask ({others})" if refused else ""
+            yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
+        yield GiveUp(f"`{fault.code}`{f', and no other agent to ask: {others}' if refused else ''}.")
 
 
 def _fault_of(result: Result) -> Fault:
     return result.fault or Fault(code="internal_error", message="It did not say why.")
-
-
-def _recovery_moves(node: Delegation, fault: Fault, situation: Situation) -> Iterator[Move]:
-    """The ways out that nothing speaks against; at the end giving up, with what speaks against each of the others."""
-    refused: list[str] = []
-    if len(set(situation.tried)) > MAX_MOVES:
-        refused.append(f"it was put to {MAX_MOVES} others already")
-    else:
-        for candidate in sorted(node.alternatives, key=lambda one: one.agent != node.agent):
-            move = _same_request(node, candidate, fault, situation)
-            if isinstance(move, str):
-                refused.append(f"{_name(candidate)} {move}")
-            else:
-                yield move
-        move = _broader_move(node, fault, situation)
-        if isinstance(move, str):
-            refused.append(f"`{node.agent}` in general {move}")
-        else:
-            yield move
-    question = _question(node, fault, situation)
-    if question is not None:
-        nobody = f", and no other agent to ask ({'; '.join(refused)})" if refused else ""
-        yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
-    others = f", and no other agent to ask: {'; '.join(refused)}" if refused else ""
-    yield GiveUp(f"`{fault.code}`{others}.")
-
-
-def reword(node: Delegation, result: Result, move: Reroute, words: str, situation: Situation) -> Reroute | None:
-    """`move` with the request in these words; None when that cannot be put to the same candidate."""
-    fault = _fault_of(result)
-    request = _request(node.model_copy(update={"instruction": words}), move.candidate, fault, situation)
-    if isinstance(request, str):
-        return None
-    left_out = tuple(dict.fromkeys((*move.left_out, *left_out_words(node, request))))
-    return Reroute(move.candidate, move.reason, request, left_out)
 
 
 def _same_request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Reroute | str:
@@ -458,10 +436,13 @@ def apply_choice(
     reason = f"`{model}` chose this: {str(data['reason']).rstrip('.')}."
     words = str(data.get("instruction", ""))
     if isinstance(move, Reroute) and words and words != node.instruction:
-        anew = reword(node, result, move, words, situation)
-        if anew is None:
+        reworded_node = node.model_copy(update={"instruction": words})
+        request = _request(reworded_node, move.candidate, _fault_of(result), situation)
+        if isinstance(request, str):
             reason += " Its rewording cannot be put to them, so the request stays in its words."
-        move = anew or move
+        else:
+            left_out = tuple(dict.fromkeys((*move.left_out, *left_out_words(node, request))))
+            move = replace(move, request=request, left_out=left_out)
     # The reason it was chosen for stands before the one it was open for.
     chosen = move if isinstance(move, Accept) else replace(move, reason=f"{reason} {move.reason}")
     return chosen, Decision("reconsider", reason, {**facts, "choice": data["choice"]})

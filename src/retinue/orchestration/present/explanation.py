@@ -6,12 +6,12 @@ Every word of it is foreign text.
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
+from retinue.contract.event import Decision
 from retinue.contract.json import as_mapping, dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Outcome, label_of
 from retinue.contract.table import Table, TableColumn
-from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.planning import allocations_of, planning_of
 from retinue.orchestration.present.blocks import (
     Block,
@@ -156,14 +156,16 @@ def outcome_label(outcome: Outcome | None) -> tuple[str, Tone]:
     return _LABELS[outcome]
 
 
-def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
+def explain(
+    plan: Plan, decisions: Iterable[tuple[str, Decision]] = (), *, confidence: float | None = None
+) -> JsonMapping:
     """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.
 
     `clauses` and `dropped` are the plan's; `decisions` the run's, in order, but for those that only repeat the plan.
 
     Args:
         plan: What was to be done.
-        decisions: What was decided while it was.
+        decisions: What was decided while it was, each with its node: `n1/n2` of a child run, empty for the run.
         confidence: How sure the answer is, when somebody computed it.
     """
     facts: JsonMapping = {}
@@ -175,9 +177,6 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
         facts["planning"] = {
             name: value for name, value in entries if value not in ("", 0, []) and name not in {"usage", "text"}
         }
-    run_decisions = [
-        one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
-    ]
     allocations = allocations_of(plan)
     return facts | {
         "clauses": [_clause(node, allocations.get(node.id)) for node in plan.nodes],
@@ -186,8 +185,9 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
             for one in plan.dropped
         ],
         "decisions": [
-            {"node": one.node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
-            for one in run_decisions
+            {"node": node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
+            for node, one in decisions
+            if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
         ],
     }
 
