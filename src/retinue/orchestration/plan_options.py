@@ -172,6 +172,7 @@ def menu_of(
         ("models by the rules", rule_models, True),
         ("the largest models", dict.fromkeys(requested_models, "large"), False),
     ]
+    # By the names of the models, not the words for them: two tiers may be the same model.
     unique_ways: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
     for title, words, recommended in ways:
         names = tuple(_name(words.get(one), catalogue) or "" for one in requested_models)

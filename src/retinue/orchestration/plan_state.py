@@ -78,6 +78,7 @@ class PlanState:
                 self._nodes[need].followers.append(node)
                 self._nodes[need].wanted_by += 1
         self._is_settled = False
+        # Started in this step and not handed out yet: what ends in the same step may still take them back.
         self._ready: dict[str, Delegation] = {}
 
     def begin(self) -> Actions:
@@ -147,21 +148,18 @@ class PlanState:
         elif is_ready:
             self._start(node)
         if (is_lost and join == "fail_fast") or (is_ready and not is_lost):
-            self._release(node, actions, pending)
+            # Nobody waits on behalf of this node any more: whatever only it needed may stop.
+            queue = [node]
+            for one in queue:  # grows during the loop
+                for need in dict.fromkeys(one.delegation.needs):
+                    need_node = self._nodes[need]
+                    need_node.wanted_by -= 1
+                    if need_node.wanted_by == 0 and self._drop(need_node, actions, pending):
+                        queue.append(need_node)
 
     def _start(self, node: _Node) -> None:
         node.status = "running"
         self._ready[node.delegation.id] = node.delegation
-
-    def _release(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
-        """Nobody waits on behalf of `node` any more: whatever only it wanted may stop."""
-        queue = [node]
-        for one in queue:  # grows during the loop
-            for need in dict.fromkeys(one.delegation.needs):
-                need_node = self._nodes[need]
-                need_node.wanted_by -= 1
-                if need_node.wanted_by == 0 and self._drop(need_node, actions, pending):
-                    queue.append(need_node)
 
     def _drop(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> bool:
         """Stop `node`, or keep it from starting; whether it was still to be started."""
@@ -246,6 +244,7 @@ class CircuitBreaker:
                 Decision("close_circuit", f"{_name(key)} has answered again.", {"agent": agent, "skill": key[1]})
                 for key in closed
             ]
+        # The run ran out of time, not the agent: neither a failure nor an answer.
         if fault.detail.get("bound") in _RUN_BOUNDS:
             self._release_probe(node)
             return []

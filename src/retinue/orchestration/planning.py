@@ -110,18 +110,14 @@ def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate:
         if node.model is not None:
             notes[node.id] = {"model": node.model, "why": "the plan names it"}
             continue
+        # Its plan is not made yet, and whom it will ask gets a model then.
         if skill.thinks == "by_others":
             continue
         allocation = allocate(definition, node.instruction)
         choice = allocation.model or allocation.tier
         if choice is not None:
             nodes[place] = node.model_copy(update={"model": choice})
-            facts: JsonMapping = {
-                "model": allocation.model,
-                "tier": allocation.tier,
-                "why": allocation.why,
-                "score": allocation.score,
-            }
+            facts = {name: getattr(allocation, name) for name in ("model", "tier", "why", "score")}
             facts["reasons"] = list(allocation.reasons)
             notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
     if not notes:
@@ -134,10 +130,7 @@ def default_allocator(models: Models | None) -> Allocator:
     tiers = models.tiers if models is not None else DEFAULT_TIERS
     default = models.default if models is not None else ""
 
-    def by_rules(definition: Definition, instruction: str) -> Allocation:
-        return allocate(definition, instruction=instruction, default=default, tiers=tiers)
-
-    return by_rules
+    return lambda definition, instruction: allocate(definition, instruction=instruction, default=default, tiers=tiers)
 
 
 def allocations_of(plan: Plan) -> Mapping[str, JsonMapping]:

@@ -221,6 +221,7 @@ def _apply_quorum(request: RunRequest, run: FinishedRun, result: Result) -> Resu
     if arrivals >= required:
         warning = _missing_warning(f"{arrivals} of {len(ends)} branches reported: {_names(missing)} did not.")
         return result.model_copy(update={"warnings": (*result.warnings, warning)})
+    # A branch may end without a fault, such as one that was stopped.
     silent = Fault.from_error(Unavailable("It brought nothing.", hint="Ask again."))
     failed = ((node.id, one.fault) for node, one in ends if node.id in missing and one.fault is not None)
     first, fault = next(failed, (missing[0], silent))

@@ -273,10 +273,12 @@ def _periods(
     if not runs:
         return
     span = (max(run.started_ns for run in runs) - min(run.started_ns for run in runs)) / _DAY_NS
+    # %G is the year of the ISO week: with %Y the days around New Year would be in a week that is months away.
     form = "%Y-%m-%d" if span <= _DAYS else "%G-W%V" if span <= _WEEKS * 7 else "%Y-%m"
     names: dict[str, str] = {}
     by_period: dict[str, list[RunFacts]] = defaultdict(list)
     for run in runs:
+        # Days as whoever reads them counts them: in the time zone of this machine.
         name = names[run.run] = datetime.fromtimestamp(run.started_ns / 1e9).astimezone().strftime(form)
         by_period[name].append(run)
     of_period: dict[str, list[CallFacts]] = defaultdict(list)

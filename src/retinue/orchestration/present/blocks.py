@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
+from pydantic import ValidationError
+
 from retinue.contract.json import as_list, as_mapping, as_mappings, dumps
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.sanitize import escape_inline, printable
@@ -178,9 +180,9 @@ def _parse_models(model: type[M], items: object, name: str, *, limit: int, left_
             models.append(model.model_validate_json(dumps(truncated)))
         except (ValueError, TypeError, RecursionError, RetinueError) as error:
             reason = str(getattr(error, "message", "") or type(error).__name__)
-            list_errors = getattr(error, "errors", None)
-            if callable(list_errors) and (details := cast("list[JsonMapping]", list_errors())):
-                reason = f"{'.'.join(map(str, details[0]['loc']))}: {details[0]['msg']}"
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             reason = " ".join(reason.split())[:160].rstrip(".")
             left_out.append(f"`{name}[{place}]` is not a {model.__name__.lower()} and is not shown: {reason}.")
     if len(candidates) > limit:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
 from retinue.contract.event import Decision
-from retinue.contract.json import as_mapping, dumps
+from retinue.contract.json import as_list, as_mapping, as_mappings, dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Outcome, label_of
@@ -47,7 +47,7 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
         corrections: object = planning.get("corrections")
         times = f" Its draft was sent back {corrections} times." if corrections else ""
         yield MarkdownBlock(f"{by}.{times} {as_prose(str(planning.get('reason', '')))}".rstrip())
-    for clause in _entries(explanation, "clauses"):
+    for clause in as_mappings(explanation.get("clauses")):
         yield from _clause_blocks(clause)
     if level := as_mapping(explanation.get("confidence")):
         yield Heading("How sure it is")
@@ -55,15 +55,15 @@ def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
             f"{str(level['label']).capitalize()}: {level['value']:.2f}, by what the agents say of themselves."
         )
     dropped: list[str] = []
-    for one in _entries(explanation, "dropped"):
-        near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in _entries(one, "nearest"))
+    for one in as_mappings(explanation.get("dropped")):
+        near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in as_mappings(one.get("nearest")))
         nearest = f" Nearest: {near}." if near else ""
         dropped.append(f"- {as_line(_clip(str(one['clause'])))}: {as_prose(str(one['reason']))}{nearest}")
     if dropped:
         yield Heading("Why something was left out")
         yield MarkdownBlock("\n".join(dropped))
     decisions: list[str] = []
-    for one in _entries(explanation, "decisions"):
+    for one in as_mappings(explanation.get("decisions")):
         node = f"{as_code(str(one['node']))} " if one["node"] else ""
         decisions.append(f"- {node}{as_line(str(one['move']).replace('_', ' '))}: {as_prose(str(one['reason']))}")
     if decisions:
@@ -96,7 +96,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     if facts := as_mapping(clause.get("model")):
         name = as_code(str(facts.get("model") or facts.get("tier") or ""))
         score = f", score {facts['score']}" if "score" in facts else ""
-        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
+        points = "; ".join(map(str, as_list(facts.get("reasons"))))
         why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
         text = f" It thinks with {name}{score}{f': {as_prose(why)}' if why else ''}."
     if "thinking" in clause:
@@ -108,7 +108,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
             round(float(one["share"]), 2),
             "; ".join(filter(None, (str(one.get("reason", "")), str(one["verdict"])))),
         )
-        for one in _entries(clause, "candidates")
+        for one in as_mappings(clause.get("candidates"))
     ]
     if considered:
         columns = (TableColumn(name="considered"), TableColumn(name="fit", kind="number"), TableColumn(name="because"))
@@ -119,7 +119,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
             _clip(dumps(one["value"])),
             binding_origin(str(one["how"]), str(one.get("words", "")), clause=str(clause["clause"])),
         )
-        for one in _entries(clause, "parameters")
+        for one in as_mappings(clause.get("parameters"))
     ]
     if bound:
         columns = (TableColumn(name="parameter"), TableColumn(name="value"), TableColumn(name="from"))
@@ -127,10 +127,6 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     questions = cast("list[str]", clause["questions"])
     if questions:
         yield MarkdownBlock("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
-
-
-def _entries(data: JsonMapping, name: str) -> list[JsonMapping]:
-    return cast("list[JsonMapping]", data.get(name) or [])
 
 
 def _clip(text: str) -> str:

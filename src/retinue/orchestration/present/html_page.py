@@ -4,6 +4,7 @@ What surrounds them, and what keeps them harmless, is in `html_markup`.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Final, assert_never
 
 from retinue.contract.json import as_list, as_mapping, as_mappings
@@ -24,7 +25,6 @@ from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission
 from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
 from retinue.orchestration.present.html_markup import (
     CHART_STYLE,
-    STYLE,
     document,
     element,
     link,
@@ -75,12 +75,9 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
         element("header", element("h1", text(goal)) + element("p", meta, class_="meta")),
         element("main", "\n".join(_answer_parts(blocks, result))),
         _provenance(result, data),
-        style=STYLE + CHART_STYLE,
+        style=f"\n{Path(__file__).with_name('page.css').read_text('utf-8')}{CHART_STYLE}",
         created_at=created_at,
     )
-
-
-# The answer.
 
 
 def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
@@ -173,9 +170,6 @@ def _table_html(table: Table) -> str:
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=label) + notes
 
 
-# How it came about.
-
-
 def _provenance(result: Result, data: JsonMapping) -> str:
     """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
     parts: list[str] = []
@@ -208,9 +202,6 @@ def _provenance(result: Result, data: JsonMapping) -> str:
         )
         parts.append(element("h3", "Warnings") + element("ul", "\n".join(items)))
     return element("details", element("summary", "How this was found") + "\n".join(parts)) if parts else ""
-
-
-# Words.
 
 
 def _plural(number: int, noun: str) -> str:

@@ -56,6 +56,10 @@ class ReaderEnvironment:
     find: Callable[[str], Sequence[str]] | None = None
     facts: Callable[[str, str], Facts | None] | None = None
 
+    def facts_of(self, agent: str, skill: str) -> Facts | None:
+        """What the parameters of a skill can be here, as far as it is known."""
+        return None if self.facts is None else self.facts(agent, skill)
+
 
 EMPTY_ENVIRONMENT: Final = ReaderEnvironment()
 """Nothing is known but the clause itself."""
@@ -243,7 +247,7 @@ class FactsReader:
             if source is None:
                 return None
             if source not in self._cache:
-                self._cache[source] = None
+                self._cache[source] = None  # stays when it fails: what failed once is not asked for every skill
                 self._cache[source] = source(self._workspace)
             return self._cache[source]
         except Exception as error:  # noqa: BLE001 - what facts there are is said by anybody's code
