@@ -20,7 +20,7 @@ from retinue.contract.sanitize import printable
 from retinue.orchestration.handoff import full_text, one_line, untrusted_block
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 
 _MAX_PIECES: Final = 240
@@ -143,36 +143,29 @@ def collect_evidence(run: FinishedRun) -> Evidence:
     pieces: list[EvidencePiece] = []
     left_out = 0
     for node, result in run.reports:
-        texts = list(dict.fromkeys(_texts(result)))
-        excerpt = texts[: min(_MAX_PER_RESULT, _MAX_PIECES - len(pieces))]
-        left_out += len(texts) - len(excerpt)
+        data = as_mapping(result.data)
+        # Findings first, each with its own source; then what stands in the text, then rows of tables.
+        texts: list[tuple[str, str]] = []
+        for one in (item for name in ("findings", "evidence", "matches") for item in as_mappings(data.get(name))):
+            content = one.get("content") or one.get("text") or one.get("topic")
+            texts.append((content if isinstance(content, str) else "", place_of(one)))
+        places = sources_in(cast("object", result.data))
+        only = places[0] if len(places) == 1 else ""
+        body = result.content.strip() or str(data.get("answer") or data.get("summary") or "") or full_text(result)
+        texts += [(piece, only) for piece in _SENTENCE.split(body[: _PIECE_CHARS * _MAX_PER_RESULT])]
+        for table in as_mappings(data.get("tables")):
+            names = [str(column.get("name", "")) for column in as_mappings(table.get("columns"))]
+            for row in as_list(table.get("rows"))[:_MAX_PER_RESULT]:
+                cells = zip(names, as_list(row), strict=False)
+                texts.append(("; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None), only))
+        lines = list(dict.fromkeys((line, source) for text, source in texts if (line := _clean_line(text))))
+        excerpt = lines[: min(_MAX_PER_RESULT, _MAX_PIECES - len(pieces))]
+        left_out += len(lines) - len(excerpt)
         pieces += [
-            EvidencePiece(f"{node.id}.{number}", result.agent, text, source)
-            for number, (text, source) in enumerate(excerpt, start=1)
+            EvidencePiece(f"{node.id}.{number}", result.agent, line, source)
+            for number, (line, source) in enumerate(excerpt, start=1)
         ]
     return Evidence(tuple(pieces), left_out)
-
-
-def _texts(result: Result) -> Iterator[tuple[str, str]]:
-    """Sentences with their sources: findings first, then what stands in the text, then rows of tables."""
-    data = as_mapping(result.data)
-    for one in (item for name in ("findings", "evidence", "matches") for item in as_mappings(data.get(name))):
-        content = one.get("content") or one.get("text") or one.get("topic")
-        if isinstance(content, str) and (text := _clean_line(content)):
-            yield text, place_of(one)
-    places = sources_in(cast("object", result.data))
-    only = places[0] if len(places) == 1 else ""
-    body = result.content.strip() or str(data.get("answer") or data.get("summary") or "") or full_text(result)
-    for piece in _SENTENCE.split(body[: _PIECE_CHARS * _MAX_PER_RESULT]):
-        if text := _clean_line(piece):
-            yield text, only
-    for table in as_mappings(data.get("tables")):
-        names = [str(column.get("name", "")) for column in as_mappings(table.get("columns"))]
-        for row in as_list(table.get("rows"))[:_MAX_PER_RESULT]:
-            cells = zip(names, as_list(row), strict=False)
-            line = "; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None)
-            if text := _clean_line(line):
-                yield text, only
 
 
 def _clean_line(text: str) -> str:
@@ -207,17 +200,14 @@ async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *,
     )
     pieces_by_id = evidence.by_id()
 
-    def check_claims(data: JsonMapping) -> list[str]:
+    def check_claims(draft: _DraftedSummary) -> list[str]:
         """Only what makes the whole useless is sent back; single claims that do not hold are dropped."""
-        claims = _DraftedSummary.model_validate(data).claims
-        errors = [claim_error(claim.text, claim.cites, pieces_by_id) for claim in claims]
-        wrong = [f"Of {claim.text[:80]!r}: {why}" for claim, why in zip(claims, errors, strict=True) if why]
-        return wrong if len(wrong) == len(errors) else []
+        errors = [(one.text, claim_error(one.text, one.cites, pieces_by_id)) for one in draft.claims]
+        return [f"Of {text[:80]!r}: {why}" for text, why in errors] if all(why for _, why in errors) else []
 
-    shape = shape_of(_DraftedSummary, "answer")
-    answer = await model.ask(_INSTRUCTIONS, prompt, shape, check=check_claims, max_tokens=3_000)
+    answer = await model.ask(_INSTRUCTIONS, prompt, _DraftedSummary, "answer", check=check_claims, max_tokens=3_000)
     data: JsonMapping = {"model": answer.model, "evidence": len(evidence.pieces)}
-    data |= {"refused": answer.refusal} if answer.data is None else {"claims": answer.data["claims"]}
+    data |= {"refused": answer.refusal} if answer.value is None else answer.value.to_json()
     return Result(task_id=task, agent=RUN_AGENT, outcome="success", data=data, usage=answer.usage)
 
 
@@ -251,6 +241,7 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
     if not ids:
         return "it cites nothing"
     cited = " \n ".join(f"{pieces_by_id[cite].text} {pieces_by_id[cite].source}" for cite in ids)
+    # Figures first: an invented number does the most harm, and is the surest to tell.
     there = set(_figures(cited))
     figures = [figure for figure in _figures(text) if figure not in there]
     if figures:
@@ -271,6 +262,7 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
 
 def _figures(text: str) -> Iterator[str]:
     """The numbers of `text`, however their thousands are written."""
+    # Without their sign: what is -4 in a table is "a loss of 4" in a sentence.
     for match in _NUMBER.finditer(text):
         yield re.sub(r"[,_\u00a0\u202f]", "", match.group().replace("\u2212", "-")).lstrip("-")
 

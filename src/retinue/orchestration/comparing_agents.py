@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
@@ -24,7 +24,7 @@ from retinue.contract.result import Outcome, Result, Usage
 from retinue.errors import InvalidDefinition, InvalidInput
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import LanguageModel
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 
 _Name: TypeAlias = Annotated[SnakeName, BeforeValidator(lambda name: fold(name) if isinstance(name, str) else name)]
 """A name in whichever spelling: `note-keeper` is `note_keeper`, here as everywhere."""
@@ -75,6 +75,7 @@ def read_tasks(data: JsonMapping) -> TaskSet:
         InvalidInput: It holds none, or a schema among them is none; all that is wrong is listed.
     """
     try:
+        # Through JSON, since strict models take a list for a tuple only there.
         task_set = TaskSet.model_validate_json(dumps(data))
     except ValidationError as error:
         findings = findings_of(error, rule="compare/task")
@@ -188,19 +189,18 @@ def _fits(value: object, expected: object) -> bool:
         if one is None or other is None:
             return type(value) is type(expected) and value == expected
         return abs(one - other) <= _CLOSE * max(1.0, abs(one), abs(other))
+    items, is_list = as_list(value), isinstance(value, list)
     for name, rule in rules.items():
         number, bound = _number(value), _number(rule)
         match name:
-            case "contains" if isinstance(value, list):
-                fits = rule in as_list(cast("object", value))
             case "contains":
-                fits = str(rule).casefold() in str(value).casefold()
+                fits = rule in items if is_list else str(rule).casefold() in str(value).casefold()
             case "one_of":
                 fits = any(_fits(value, each) for each in as_list(rule))
             case _:
-                fits = (
-                    number is not None and bound is not None and (number >= bound if name == "min" else number <= bound)
-                )
+                if number is None or bound is None:
+                    return False
+                fits = number >= bound if name == "min" else number <= bound
         if not fits:
             return False
     return True
@@ -247,11 +247,10 @@ async def judge_answer(
     answer = dumps(result.data)[:_LONGEST] if result.data is not None else result.content[:_LONGEST]
     prompt = dumps({"task": task.instruction or task.name, "rubric": task.rubric, "answer": answer})
     judge = StructuredModel(model, budget_tracker or BudgetTracker(name="judge"))
-    reply = await judge.ask(_INSTRUCTIONS, prompt, shape_of(_Verdict, "verdict"))
-    if reply.data is None:
+    reply = await judge.ask(_INSTRUCTIONS, prompt, _Verdict, "verdict")
+    if reply.value is None:
         return AnswerVerdict(None, f"`{model.name}` gave no verdict: {reply.refusal}", reply.usage)
-    verdict = _Verdict.model_validate(reply.data)
-    return AnswerVerdict(verdict.score / 10, verdict.why, reply.usage)
+    return AnswerVerdict(reply.value.score / 10, reply.value.why, reply.usage)
 
 
 @dataclass(frozen=True, slots=True)

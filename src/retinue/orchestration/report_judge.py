@@ -17,7 +17,7 @@ from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import RetinueError
 from retinue.orchestration.expected_files import ReportCounts, count_report
 from retinue.orchestration.handoff import one_line, untrusted_block
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
@@ -221,11 +221,11 @@ async def judge_reports(
                 criteria = "\n".join(f"- `{each.id}`: {each.text}" for each in _FOR_READERS)
                 prompt = f"The criteria:\n{criteria}\n\nThe topic, as it was asked for: {one_line(topic)!r}\n\n"
                 report = untrusted_block(f"a report of `{agent_result.agent}`", text, limit=_REPORT_CHARS)
-                answer = await ready.ask(_INSTRUCTIONS, prompt + report, shape_of(_Verdicts, "verdicts"))
+                answer = await ready.ask(_INSTRUCTIONS, prompt + report, _Verdicts, "verdicts")
                 usages.append(answer.usage)
                 model, why = answer.model, answer.refusal
-                if answer.data is not None:
-                    verdicts |= quoted_verdicts(_Verdicts.model_validate(answer.data).verdicts, text)
+                if answer.value is not None:
+                    verdicts |= quoted_verdicts(answer.value.verdicts, text)
                     why = f"`{model}` gave no quotation that is in it"
         rows: dict[str, JsonMapping] = {}
         for name, each in verdicts.items():
@@ -260,6 +260,7 @@ def quoted_verdicts(rows: Sequence[ReaderVerdict], text: str) -> Mapping[str, Cr
     verdicts: dict[str, CriterionVerdict] = {}
     for row in rows:
         quotation = " ".join(row.quotation.split())
+        # Spaces and line ends are compared as one: models reflow what they quote. A few letters stand in any report.
         if len(quotation) < _MIN_QUOTATION or quotation not in flat:
             continue
         verdict = CriterionVerdict(row.verdict, one_line(row.reason), one_line(row.quotation))
