@@ -23,14 +23,7 @@ from retinue.orchestration.present.blocks import (
 )
 from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission_note
 from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
-from retinue.orchestration.present.html_markup import (
-    CHART_STYLE,
-    document,
-    element,
-    link,
-    markdown_to_html,
-    text,
-)
+from retinue.orchestration.present.html_markup import CHART_STYLE, document, element, link, markdown_to_html, text
 from retinue.orchestration.present.numbers import (
     column_heading,
     format_duration,
@@ -91,10 +84,7 @@ def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
             case Table():
                 yield _table_html(block)
             case Chart():
-                from retinue.orchestration.present.html_chart import (  # noqa: PLC0415 - takes leather
-                    caption_of,
-                    chart_svg,
-                )
+                from retinue.orchestration.present.html_chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather
 
                 caption = element("figcaption", text(_line(caption_of(block))))
                 yield element("figure", caption + chart_svg(block, name=f"chart-{number}"), class_="chart")

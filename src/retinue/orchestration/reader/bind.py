@@ -28,8 +28,6 @@ from retinue.orchestration.reader.tables import QUERY_PARTS, accepts_query, tabl
 from retinue.orchestration.reader.text_tokens import FUNCTION_STEMS, word_tokens
 from retinue.orchestration.reader.values import READERS, ClauseWords, SkillVocabulary, Value
 
-__all__ = ["BoundParameters", "ReaderEnvironment", "bind"]
-
 _MAX_CLAUSE: Final = 10_000
 
 

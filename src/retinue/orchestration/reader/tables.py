@@ -32,19 +32,6 @@ from retinue.orchestration.reader.table_conditions import (
 )
 from retinue.orchestration.reader.table_lexer import DIMENSIONS, Lexeme, Lexer, name_words
 
-__all__ = [
-    "QUERY_PARTS",
-    "Ambiguity",
-    "TableReading",
-    "accepts_query",
-    "example_questions",
-    "facts_text",
-    "is_data_file",
-    "read_table_question",
-    "table_parameters",
-    "unknown_names",
-]
-
 _MAX_QUESTION: Final = 2_000
 """Characters of the longest question."""
 _DAY: Final = len("2024-01-01")
