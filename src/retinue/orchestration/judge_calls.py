@@ -7,7 +7,7 @@ by pure functions elsewhere: `recovery`, `cited_summary`.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Final, assert_never
+from typing import Annotated, Final, assert_never
 
 from pydantic import Field
 
@@ -17,19 +17,17 @@ from retinue.contract.sanitize import printable
 from retinue.contract.task import Thinking
 from retinue.engine.base import Step
 from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.models import Models
 from retinue.orchestration.budget import RunBudget
 from retinue.orchestration.cited_summary import collect_evidence, write_claims
 from retinue.orchestration.handoff import one_line, untrusted_block
 from retinue.orchestration.node_context import RunServices
+from retinue.orchestration.reader.model_reader import ModelReader
 from retinue.orchestration.recovery import Accept, Ask, GiveUp, Move, RecoveryOptions, Reroute
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
-
-if TYPE_CHECKING:
-    from retinue.llm.models import Models
-    from retinue.orchestration.reader.model_reader import ModelReader
 
 _SPLIT_TOKENS: Final = 400
 """An instruction of more tokens may be several requests, and a model is asked whether it is."""
@@ -72,8 +70,8 @@ class ModelJudge:
     """
 
     model: str
-    models: "Models | None"
-    planner: "Callable[[], ModelReader]"
+    models: Models | None
+    planner: Callable[[], ModelReader]
     thinking: Thinking | None
     clock: Callable[[], int]
 

@@ -19,7 +19,6 @@ from retinue.contract.finding import Finding
 from retinue.contract.json import as_mappings, dumps, loads, pointer
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.sanitize import check_workspace_path
-from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput, RetinueError
 from retinue.orchestration.expected_files import overlap_findings
@@ -46,7 +45,7 @@ def findings(plan: Plan, definitions: Iterable[Definition]) -> list[Finding]:
 class _ResolvedSkill:
     definition: Definition
     skill: Skill
-    input_validator: Validator | None
+    input_validator: schema.Validator | None
 
 
 class PlanChecker:

@@ -7,7 +7,6 @@ what was stopped and what still has to be asked stands in the answer as well, ne
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from retinue.agents.boundary.validate_reply import render_content
@@ -317,9 +316,12 @@ def union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
-_TARGETS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
-    {"delegation": (0.90, 0.50), "files": (1.00, 0.80), "reduction": (0.90, 0.50), "speed_up": (0.40, 0.20)}
-)
+_TARGETS: Final = {
+    "delegation": (0.90, 0.50),
+    "files": (1.00, 0.80),
+    "reduction": (0.90, 0.50),
+    "speed_up": (0.40, 0.20),
+}
 """Shares to reach, and shares that they should not fall below (H28). Of the goal's requests those that went to agents;
 of the expected files those that are there; of all tokens that could have been handed on those that were not; of the
 time that the branches took one by one, what side by side spared."""
