@@ -12,7 +12,7 @@ from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
-from retinue.orchestration.recovery import MAX_MOVES, Accept, Ask, GiveUp, Reroute, Situation, decide
+from retinue.orchestration.recovery import MAX_MOVES, Accept, Ask, GiveUp, Move, Reroute, Situation, open_moves
 
 CHOSEN = Candidate(agent="first", skill="read", score=2, share=0.4)
 OTHER = Candidate(agent="second", skill="read", score=1, share=0.3)
@@ -66,6 +66,10 @@ def situation(
         is_unreliable=is_unreliable,
         question_ids=asked,
     )
+
+
+def decide(wanted: Delegation, result: Result, given: Situation) -> Move:
+    return next(open_moves(wanted, result, given))
 
 
 def put_to(wanted: Delegation, one: Candidate) -> Delegation:

@@ -5,7 +5,6 @@ import pytest
 from retinue.contract.event import Decision
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.contract.task import Question
-from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.present.blocks import Heading, MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.present.explanation import (
@@ -46,10 +45,10 @@ PLAN = Plan(
     dropped=(Dropped(clause="bake a cake", reason="Nobody bakes.", nearest=(CHOSEN,)),),
 )
 DECISIONS = (
-    RecordedDecision("n1", "choose", "because"),
-    RecordedDecision("", "drop", "because"),
-    RecordedDecision.of("n1/n2", Decision("open_circuit", "`a.s` is judged unreliable.", {"failures": 3})),
-    RecordedDecision("", "stop", "Enough."),
+    ("n1", Decision("choose", "because")),
+    ("", Decision("drop", "because")),
+    ("n1/n2", Decision("open_circuit", "`a.s` is judged unreliable.", {"failures": 3})),
+    ("", Decision("stop", "Enough.")),
 )
 
 
@@ -114,7 +113,7 @@ def test_an_empty_plan_has_nothing_to_explain() -> None:
 def test_hostile_words_stay_words() -> None:
     evil = "<b>|\x1b[2J\u202e `x` [y](javascript:z)"
     node = Delegation(id="n1", agent="a", instruction=evil, parameters={"x": evil})
-    text = blocks_to_markdown(explanation_blocks(explain(Plan(nodes=(node,)), [RecordedDecision("n1", "stop", evil)])))
+    text = blocks_to_markdown(explanation_blocks(explain(Plan(nodes=(node,)), [("n1", Decision("stop", evil))])))
     assert not {"\x1b", "\u202e"}.intersection(text)
     assert "<b>" not in text.replace("\\<b>", "")
 

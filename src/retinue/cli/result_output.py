@@ -23,7 +23,6 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Outcome, Result
 from retinue.dialects.run_agent import tool_names
 from retinue.errors import RetinueError
-from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.present.blocks import MarkdownBlock
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.present.explanation import answer_and_explanation, explain, explanation_blocks, outcome_label
@@ -284,7 +283,7 @@ def _events_hint(session: FinishedSession) -> str:
     return "Run it again without `--no-journal` to see its events."
 
 
-def with_explanation(result: Result, plan: Plan, decisions: Iterable[RecordedDecision]) -> Result:
+def with_explanation(result: Result, plan: Plan, decisions: Iterable[tuple[str, Decision]]) -> Result:
     """`result` with why `plan` is as it is, and what was decided on the way."""
     explanation = explain(plan, decisions, confidence=result.confidence)
     facts = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
@@ -294,13 +293,9 @@ def with_explanation(result: Result, plan: Plan, decisions: Iterable[RecordedDec
     return result.model_copy(update={"content": text, "data": {**facts, "explanation": explanation}})
 
 
-def decisions_in(events: Iterable[Event]) -> list[RecordedDecision]:
-    """The decisions among the recorded events of one run."""
-    return [
-        RecordedDecision.of(event.node.partition(RESERVED)[0], event.body)
-        for event in events
-        if isinstance(event.body, Decision)
-    ]
+def decisions_in(events: Iterable[Event]) -> list[tuple[str, Decision]]:
+    """The decisions among the recorded events of one run, each with its node."""
+    return [(one.node.partition(RESERVED)[0], one.body) for one in events if isinstance(one.body, Decision)]
 
 
 _LINES: Final = 30

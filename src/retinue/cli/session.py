@@ -36,7 +36,6 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.run_request import RESERVED
 
 
@@ -127,7 +126,7 @@ class FinishedSession:
     warnings: tuple[str, ...]
     interrupted: bool
     recorded: bool
-    decisions: tuple[RecordedDecision, ...] = ()
+    decisions: tuple[tuple[str, Decision], ...] = ()
 
 
 def screen_for(form: Form) -> Screen:
@@ -257,7 +256,7 @@ class _RunFollower:
             one for node, one in started_run.reused_results.items() if one.useful and not node.startswith(RESERVED)
         ]
         self.agent_result = results[-1] if results else None
-        self.decisions: list[RecordedDecision] = []
+        self.decisions: list[tuple[str, Decision]] = []
         self._engine = engine
         self._started_run = started_run
         self._screen = screen
@@ -294,7 +293,7 @@ class _RunFollower:
     def _relay(self, event: Event) -> None:
         body = event.body
         if isinstance(body, Decision):
-            self.decisions.append(RecordedDecision.of(self._path(event), body))
+            self.decisions.append((self._path(event), body))
         if event.run == self._started_run.run and event.node and not event.node.startswith(RESERVED):
             if isinstance(body, QuestionAsked):
                 self._questions.add(event.node)

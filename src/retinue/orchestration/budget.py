@@ -86,6 +86,7 @@ class RunBudget:
         The nodes are given for good until `refund`, so that no nesting can exceed them; `reserved` of them stay here,
         for what this run has still to start while the child runs.
         """
+        # Tokens and money are not divided: the tracker of the run binds all who share them, whoever is first.
         nodes = (self.budget.nodes - self.nodes - reserved) // max(sharers, 1)
         if nodes < 1 or self.limit_fault() is not None:
             return None
@@ -126,6 +127,7 @@ class RunBudget:
         self.usages.append(usage)
         if overhead:
             self.overhead.append(usage)
+        # What the tracker of the step saw is booked in its parent already; only what it did not see comes on top.
         tracker = step_tracker or BudgetTracker()
         tokens = max((usage.tokens or 0) - tracker.spent_tokens, 0)
         usd = max((usage.known_usd or 0.0) - tracker.spent_usd, 0.0)
@@ -155,6 +157,7 @@ class RunBudget:
                 case _:
                     pass
         children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
+        # A step that is kept is replayed, and charged then.
         lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
         lost_usage += [usage for usages in node_usages.values() for usage in usages]
         self.close("", Usage.total(lost_usage))
@@ -230,6 +233,7 @@ _NOT_AN_ORDER: Final = re.compile(r"[ \t]*(?:of|that|so|tank|twice|again|like)\b
 
 def thinking_in(goal: str) -> tuple[Thinking | None, str]:
     """The mode that `goal` asks for, None when it asks for none, and the goal without the words that say so."""
+    # Nearly every goal ends here, before the patterns are tried.
     if "think" not in goal and "hink" not in goal.lower():
         return None, goal
     if _ULTRA.search(goal):

@@ -13,13 +13,14 @@ from typing import Annotated, Final, cast
 
 from pydantic import Field
 
+from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.orchestration.handoff import full_text, one_line, untrusted_block
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
 
 _MAX_PIECES: Final = 240
@@ -142,50 +143,35 @@ def collect_evidence(run: FinishedRun) -> Evidence:
     pieces: list[EvidencePiece] = []
     left_out = 0
     for node, result in run.reports:
-        texts = list(dict.fromkeys(_texts(result)))
-        excerpt = texts[: min(_MAX_PER_RESULT, _MAX_PIECES - len(pieces))]
-        left_out += len(texts) - len(excerpt)
+        data = as_mapping(result.data)
+        # Findings first, each with its own source; then what stands in the text, then rows of tables.
+        texts: list[tuple[str, str]] = []
+        for one in (item for name in ("findings", "evidence", "matches") for item in as_mappings(data.get(name))):
+            content = one.get("content") or one.get("text") or one.get("topic")
+            texts.append((content if isinstance(content, str) else "", place_of(one)))
+        places = sources_in(cast("object", result.data))
+        only = places[0] if len(places) == 1 else ""
+        body = result.content.strip() or str(data.get("answer") or data.get("summary") or "") or full_text(result)
+        texts += [(piece, only) for piece in _SENTENCE.split(body[: _PIECE_CHARS * _MAX_PER_RESULT])]
+        for table in as_mappings(data.get("tables")):
+            names = [str(column.get("name", "")) for column in as_mappings(table.get("columns"))]
+            for row in as_list(table.get("rows"))[:_MAX_PER_RESULT]:
+                cells = zip(names, as_list(row), strict=False)
+                texts.append(("; ".join(f"{name}: {cell}" for name, cell in cells if cell is not None), only))
+        lines = list(dict.fromkeys((line, source) for text, source in texts if (line := _clean_line(text))))
+        excerpt = lines[: min(_MAX_PER_RESULT, _MAX_PIECES - len(pieces))]
+        left_out += len(lines) - len(excerpt)
         pieces += [
-            EvidencePiece(f"{node.id}.{number}", result.agent, text, source)
-            for number, (text, source) in enumerate(excerpt, start=1)
+            EvidencePiece(f"{node.id}.{number}", result.agent, line, source)
+            for number, (line, source) in enumerate(excerpt, start=1)
         ]
     return Evidence(tuple(pieces), left_out)
-
-
-def _texts(result: Result) -> Iterator[tuple[str, str]]:
-    """Sentences with their sources: findings first, then what stands in the text, then rows of tables."""
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
-    items = [one for name in ("findings", "evidence", "matches") for one in _objects_in(data, name)]
-    for one in items:
-        content = one.get("content") or one.get("text") or one.get("topic")
-        if isinstance(content, str) and (text := _clean_line(content)):
-            yield text, place_of(one)
-    places = sources_in(cast("object", result.data))
-    only = places[0] if len(places) == 1 else ""
-    body = result.content.strip() or str(data.get("answer") or data.get("summary") or "") or full_text(result)
-    for piece in _SENTENCE.split(body[: _PIECE_CHARS * _MAX_PER_RESULT]):
-        if text := _clean_line(piece):
-            yield text, only
-    for table in _objects_in(data, "tables"):
-        names = [str(column.get("name", "")) for column in _objects_in(table, "columns")]
-        rows: object = table.get("rows")
-        for row in cast("list[object]", rows)[:_MAX_PER_RESULT] if isinstance(rows, list) else []:
-            cells = cast("list[object]", row) if isinstance(row, list) else []
-            line = "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False) if cell is not None)
-            if text := _clean_line(line):
-                yield text, only
 
 
 def _clean_line(text: str) -> str:
     """One line without marks of Markdown in front; nothing when there is no word in it."""
     line = one_line(_MARKUP.sub("", text), limit=_PIECE_CHARS)
     return "" if _NO_WORDS.fullmatch(line) else line
-
-
-def _objects_in(data: JsonMapping, name: str) -> list[JsonMapping]:
-    value: object = data.get(name)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonMapping", one) for one in items if isinstance(one, dict)]
 
 
 class _DraftedClaim(Model):
@@ -214,23 +200,20 @@ async def write_claims(goal: str, evidence: Evidence, model: StructuredModel, *,
     )
     pieces_by_id = evidence.by_id()
 
-    def check_claims(data: JsonMapping) -> list[str]:
+    def check_claims(draft: _DraftedSummary) -> list[str]:
         """Only what makes the whole useless is sent back; single claims that do not hold are dropped."""
-        claims = _DraftedSummary.model_validate(data).claims
-        errors = [claim_error(claim.text, claim.cites, pieces_by_id) for claim in claims]
-        wrong = [f"Of {claim.text[:80]!r}: {why}" for claim, why in zip(claims, errors, strict=True) if why]
-        return wrong if len(wrong) == len(errors) else []
+        errors = [(one.text, claim_error(one.text, one.cites, pieces_by_id)) for one in draft.claims]
+        return [f"Of {text[:80]!r}: {why}" for text, why in errors] if all(why for _, why in errors) else []
 
-    shape = shape_of(_DraftedSummary, "answer")
-    answer = await model.ask(_INSTRUCTIONS, prompt, shape, check=check_claims, max_tokens=3_000)
+    answer = await model.ask(_INSTRUCTIONS, prompt, _DraftedSummary, "answer", check=check_claims, max_tokens=3_000)
     data: JsonMapping = {"model": answer.model, "evidence": len(evidence.pieces)}
-    data |= {"refused": answer.refusal} if answer.data is None else {"claims": answer.data["claims"]}
+    data |= {"refused": answer.refusal} if answer.value is None else answer.value.to_json()
     return Result(task_id=task, agent=RUN_AGENT, outcome="success", data=data, usage=answer.usage)
 
 
 def verify_summary(evidence: Evidence, record: Result) -> CitedSummary:
     """What of a recorded answer holds against `evidence`."""
-    data = cast("JsonMapping", record.data) if record.useful and isinstance(record.data, dict) else {}
+    data = as_mapping(record.data if record.useful else None)
     pieces_by_id = evidence.by_id()
     claims: list[Claim] = []
     left_out: list[tuple[str, str]] = []
@@ -258,6 +241,7 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
     if not ids:
         return "it cites nothing"
     cited = " \n ".join(f"{pieces_by_id[cite].text} {pieces_by_id[cite].source}" for cite in ids)
+    # Figures first: an invented number does the most harm, and is the surest to tell.
     there = set(_figures(cited))
     figures = [figure for figure in _figures(text) if figure not in there]
     if figures:
@@ -278,6 +262,7 @@ def claim_error(text: str, cites: Iterable[str], pieces_by_id: Mapping[str, Evid
 
 def _figures(text: str) -> Iterator[str]:
     """The numbers of `text`, however their thousands are written."""
+    # Without their sign: what is -4 in a table is "a loss of 4" in a sentence.
     for match in _NUMBER.finditer(text):
         yield re.sub(r"[,_\u00a0\u202f]", "", match.group().replace("\u2212", "-")).lstrip("-")
 

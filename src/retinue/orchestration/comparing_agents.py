@@ -11,20 +11,20 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Annotated, Any, Final, TypeAlias, cast
+from typing import Annotated, Any, Final, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
 from retinue.contract import schema
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
-from retinue.contract.json import dumps
+from retinue.contract.json import as_list, as_mapping, dumps
 from retinue.contract.model import JsonMapping, Model, SnakeName
 from retinue.contract.names import fold
 from retinue.contract.result import Outcome, Result, Usage
 from retinue.errors import InvalidDefinition, InvalidInput
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.port import LanguageModel
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 
 _Name: TypeAlias = Annotated[SnakeName, BeforeValidator(lambda name: fold(name) if isinstance(name, str) else name)]
 """A name in whichever spelling: `note-keeper` is `note_keeper`, here as everywhere."""
@@ -61,7 +61,7 @@ class TaskSet(Model):
     tasks: Annotated[tuple[CompareTask, ...], Field(alias="task", min_length=1, max_length=1_000)]
 
     @model_validator(mode="after")
-    def _names_differ(self) -> "TaskSet":
+    def _check_names(self) -> "TaskSet":
         names = [task.name for task in self.tasks]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"these names appear twice: {', '.join(twice[:5])}")
@@ -75,6 +75,7 @@ def read_tasks(data: JsonMapping) -> TaskSet:
         InvalidInput: It holds none, or a schema among them is none; all that is wrong is listed.
     """
     try:
+        # Through JSON, since strict models take a list for a tuple only there.
         task_set = TaskSet.model_validate_json(dumps(data))
     except ValidationError as error:
         findings = findings_of(error, rule="compare/task")
@@ -162,13 +163,10 @@ def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
     for place, expected in task.expect.items():
         value: object = result.data
         for step in place[1:].split("/") if place.startswith("/") else place.split("."):
-            if isinstance(value, dict) and step in (members := cast("dict[str, Any]", value)):
+            members, items = as_mapping(value), as_list(value)
+            if step in members:
                 value = members[step]
-            elif (
-                isinstance(value, list)
-                and re.fullmatch(r"[0-9]{1,6}", step)
-                and int(step) < len(items := cast("list[Any]", value))
-            ):
+            elif re.fullmatch(r"[0-9]{1,6}", step) and int(step) < len(items):
                 value = items[int(step)]
             else:
                 wrong.append(f"`{place}` is not there.")
@@ -185,33 +183,31 @@ def score(task: CompareTask, result: Result, *, judging: bool = False) -> Score:
 
 
 def _fits(value: object, expected: object) -> bool:
-    rules = cast("dict[str, Any]", expected) if isinstance(expected, dict) else {}
-    if rules and set(rules) <= _RULES:
-        return all(_rule_fits(name, value, rule) for name, rule in rules.items())
-    expected = cast("object", expected)
-    if _is_number(value) and _is_number(expected):
-        one, other = cast("float", value), cast("float", expected)
+    rules = as_mapping(expected)
+    if not rules or not set(rules) <= _RULES:
+        one, other = _number(value), _number(expected)
+        if one is None or other is None:
+            return type(value) is type(expected) and value == expected
         return abs(one - other) <= _CLOSE * max(1.0, abs(one), abs(other))
-    return type(value) is type(expected) and value == expected
+    items, is_list = as_list(value), isinstance(value, list)
+    for name, rule in rules.items():
+        number, bound = _number(value), _number(rule)
+        match name:
+            case "contains":
+                fits = rule in items if is_list else str(rule).casefold() in str(value).casefold()
+            case "one_of":
+                fits = any(_fits(value, each) for each in as_list(rule))
+            case _:
+                if number is None or bound is None:
+                    return False
+                fits = number >= bound if name == "min" else number <= bound
+        if not fits:
+            return False
+    return True
 
 
-def _rule_fits(name: str, value: object, rule: object) -> bool:
-    match name:
-        case "contains":
-            if isinstance(value, list):
-                return rule in cast("list[object]", value)
-            return str(rule).casefold() in str(value).casefold()
-        case "one_of":
-            return isinstance(rule, list) and any(_fits(value, each) for each in cast("list[object]", rule))
-        case _:
-            if not (_is_number(value) and _is_number(rule)):
-                return False
-            number, bound = cast("float", value), cast("float", rule)
-            return number >= bound if name == "min" else number <= bound
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 _LONGEST: Final = 40_000
@@ -251,11 +247,10 @@ async def judge_answer(
     answer = dumps(result.data)[:_LONGEST] if result.data is not None else result.content[:_LONGEST]
     prompt = dumps({"task": task.instruction or task.name, "rubric": task.rubric, "answer": answer})
     judge = StructuredModel(model, budget_tracker or BudgetTracker(name="judge"))
-    reply = await judge.ask(_INSTRUCTIONS, prompt, shape_of(_Verdict, "verdict"))
-    if reply.data is None:
+    reply = await judge.ask(_INSTRUCTIONS, prompt, _Verdict, "verdict")
+    if reply.value is None:
         return AnswerVerdict(None, f"`{model.name}` gave no verdict: {reply.refusal}", reply.usage)
-    verdict = _Verdict.model_validate(reply.data)
-    return AnswerVerdict(verdict.score / 10, verdict.why, reply.usage)
+    return AnswerVerdict(reply.value.score / 10, reply.value.why, reply.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,31 +354,27 @@ def contenders(trials: Sequence[Trial]) -> tuple[Contender, ...]:
     groups: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         groups.setdefault((trial.agent, trial.model), []).append(trial)
-    contenders: list[Contender] = []
-    for (agent, model), each in groups.items():
-        tasks = dict.fromkeys(trial.task for trial in each)
-        contenders.append(
-            Contender(
-                agent=agent,
-                model=model,
-                trials=len(each),
-                success=sum(trial.outcome == "success" for trial in each) / len(each),
-                quality=Spread.of(trial.score.quality for trial in each),
-                seconds=Spread.of(trial.seconds for trial in each),
-                tokens=Spread.of(trial.tokens for trial in each),
-                usd=Spread.of(trial.usd for trial in each),
-                by_task={task: Spread.of(one.score.quality for one in each if one.task == task) for task in tasks},
-            )
+    contenders = [
+        Contender(
+            agent=agent,
+            model=model,
+            trials=len(each),
+            success=sum(trial.outcome == "success" for trial in each) / len(each),
+            quality=Spread.of(trial.score.quality for trial in each),
+            seconds=Spread.of(trial.seconds for trial in each),
+            tokens=Spread.of(trial.tokens for trial in each),
+            usd=Spread.of(trial.usd for trial in each),
+            by_task={
+                task: Spread.of(trial.score.quality for trial in each if trial.task == task)
+                for task in dict.fromkeys(trial.task for trial in each)
+            },
         )
-    far = float("inf")
-    return tuple(
-        sorted(
-            contenders,
-            key=lambda one: (
-                -(one.quality.middle if one.quality else -1.0),
-                -one.success,
-                one.usd.middle if one.usd else far,
-                one.seconds.middle if one.seconds else far,
-            ),
-        )
-    )
+        for (agent, model), each in groups.items()
+    ]
+
+    def sort_key(one: Contender) -> tuple[float, ...]:
+        quality = one.quality.middle if one.quality else -1.0
+        usd, seconds = (each.middle if each else float("inf") for each in (one.usd, one.seconds))
+        return -quality, -one.success, usd, seconds
+
+    return tuple(sorted(contenders, key=sort_key))

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, cast
+from typing import Final
 
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
-from retinue.contract.model import JsonMapping
+from retinue.contract.json import as_mappings
 from retinue.contract.plan import Delegation, Expected, Plan, topological_order
 from retinue.contract.result import Artifact, Result, Warned
 from retinue.contract.sanitize import check_workspace_path
@@ -26,6 +26,7 @@ MIN_BYTES: Final = 500
 
 _MIN_ITEMS: Final = 3
 _MAX_SHOWN: Final = 3
+# All repeats have a bound: the text is foreign, and an open one in front of a missing end takes quadratic time.
 _URL: Final = re.compile(r"https?://[^\s<>()\[\]\"'`]{3,500}")
 _SUFFIXES: Final = "py|js|ts|go|rs|md|toml|json|ya?ml|java|c|h|cpp|rb|sh|txt|csv"
 _FILE: Final = re.compile(
@@ -153,17 +154,13 @@ def overlap_findings(plan: Plan) -> list[Finding]:
     findings: list[Finding] = []
     for path, ids in shared.items():
         for first, second in pairwise(sorted(ids, key=rank.__getitem__)):
-            if not ancestry(first, second):
-                place = places[second]
-                second_path = next(one.path for one in plan.nodes[place].expects if _fold_path(one.path) == path)
-                findings.append(
-                    Finding(
-                        rule="plan/file",
-                        message=f"`{first}` and `{second}` both write {second_path!r}.",
-                        path=f"/nodes/{place}/expects",
-                        fix="Give each a file of its own, or let one need the other.",
-                    )
-                )
+            if ancestry(first, second):
+                continue
+            place = places[second]
+            written_path = next(one.path for one in plan.nodes[place].expects if _fold_path(one.path) == path)
+            message = f"`{first}` and `{second}` both write {written_path!r}."
+            fix = "Give each a file of its own, or let one need the other."
+            findings.append(Finding(rule="plan/file", message=message, path=f"/nodes/{place}/expects", fix=fix))
     return findings
 
 
@@ -174,17 +171,13 @@ def verify_files(result: Result, expects: tuple[Expected, ...], workspace: Works
     is, unless it failed because it did not write what it should: then that is its fault.
     """
     if not result.useful:
-        # The boundary refused the answer because a file is not there: say which.
         fault = result.fault
-        if fault is None or fault.code != "output_invalid":
-            return result
-        claims = [
-            one for one in cast("list[JsonMapping]", fault.detail.get("findings", [])) if one["rule"] == "claim/file"
-        ]
-        text = " ".join(str(claim["message"]) for claim in claims)
+        claims = as_mappings(fault.detail.get("findings")) if fault and fault.code == "output_invalid" else []
+        text = " ".join(str(claim["message"]) for claim in claims if claim["rule"] == "claim/file")
         missing = [expected.path for expected in expects if f"{expected.path[:200]!r} was not written" in text]
-        if not missing:
+        if fault is None or not missing:
             return result
+        # The boundary refused the answer because a file is not there: say which.
         error = MissingFile(
             f"The expected file {missing[0]!r} was not written.",
             hint=fault.hint,

@@ -7,17 +7,18 @@ business.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast, get_args
+from functools import cache
+from hashlib import sha256
+from typing import Final, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from retinue.contract import names, schema
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
-from retinue.contract.json import JsonValue, dumps, loads, pointer
+from retinue.contract.json import as_mappings, dumps, loads, pointer
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.sanitize import check_workspace_path
-from retinue.contract.schema import Validator
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput, RetinueError
 from retinue.orchestration.expected_files import overlap_findings
@@ -44,7 +45,7 @@ def findings(plan: Plan, definitions: Iterable[Definition]) -> list[Finding]:
 class _ResolvedSkill:
     definition: Definition
     skill: Skill
-    input_validator: Validator | None
+    input_validator: schema.Validator | None
 
 
 class PlanChecker:
@@ -53,7 +54,7 @@ class PlanChecker:
     def __init__(self, definitions: Iterable[Definition]) -> None:
         self._majors: dict[str, dict[int, Definition]] = {}
         self._names: dict[str, str] = {}
-        self._cache: dict[tuple[str, int | None, str | None], _ResolvedSkill | Finding] = {}
+        self._resolve = cache(self._find_skill)  # once for each way of naming: most nodes of a plan share a few
         for definition in definitions:
             self._majors.setdefault(definition.name, {})[definition.major] = definition
             for name in (definition.name, *definition.aliases, *definition.wire_names.values()):
@@ -96,8 +97,6 @@ class PlanChecker:
 
     def caller(self, request: Delegation | Task, node: str) -> Caller:
         """Who is asked, and for what, in a form that is the same for the same request."""
-        from hashlib import sha256  # noqa: PLC0415 - only agents that compose need it; it costs the quick path 2 ms
-
         agent, skill = self._agent_and_skill(request)
         ready = self._resolve(request.agent, request.major, request.skill)
         major, fields = None, (None, None)
@@ -111,17 +110,9 @@ class PlanChecker:
             elif line:
                 parameters.setdefault(name, line)
         # A parameter as it is compared: more or fewer spaces make no other request.
-        parts = [
-            agent,
-            skill,
-            major,
-            words,
-            {
-                name: (" ".join(value.split()) if isinstance(value, str) else value)
-                for name, value in parameters.items()
-            },
-        ]
-        digest = sha256(json.dumps(parts, sort_keys=True, default=repr).encode()).hexdigest()
+        spaced = {name: " ".join(one.split()) if isinstance(one, str) else one for name, one in parameters.items()}
+        parts = json.dumps([agent, skill, major, words, spaced], sort_keys=True, default=repr)
+        digest = sha256(parts.encode()).hexdigest()
         return Caller(node=node, agent=agent, skill=skill, request=digest)
 
     def _agent_and_skill(self, request: Delegation | Task) -> tuple[str, str]:
@@ -129,8 +120,6 @@ class PlanChecker:
         if isinstance(ready, Finding):
             return request.agent, request.skill or ""
         return ready.definition.name, ready.skill.name
-
-    # One node
 
     def _node_findings(self, node: Delegation, path: str) -> Iterator[Finding]:
         if RESERVED in node.id:
@@ -160,15 +149,8 @@ class PlanChecker:
                 there = f"{path}/expects/{place}/path"
                 yield Finding(rule="plan/file", message=f"`{node.id}`: {error.message}", path=there, fix=error.hint)
 
-    def _resolve(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
-        """Who is meant, looked up once for each way of naming; a finding without its place when nobody is."""
-        key = agent, major, skill
-        entry = self._cache.get(key)
-        if entry is None:
-            entry = self._cache[key] = self._look_up(agent, major, skill)
-        return entry
-
-    def _look_up(self, agent: str, major: int | None, skill: str | None) -> "_ResolvedSkill | Finding":
+    def _find_skill(self, agent: str, major: int | None, skill: str | None) -> _ResolvedSkill | Finding:
+        """Who is meant; a finding without its place when nobody is."""
         name = agent if agent in self._majors else self._names.get(names.fold(agent))
         if name is None:
             fix = _suggestion(agent, sorted(self._majors))
@@ -244,10 +226,23 @@ def read_plan(text: str | bytes) -> Plan:
     try:
         return Plan.model_validate_json(dumps(document))
     except ValidationError as error:
-        findings = [_form_finding(each["type"], each["loc"], each["msg"]) for each in error.errors()[:_MAX_FINDINGS]]
+        findings: list[Finding] = []
+        for each in error.errors()[:_MAX_FINDINGS]:
+            place = each["loc"]
+            rule, message, fix = "plan/value", f"{each['msg']}.", "Put a value there that fits."
+            match each["type"]:
+                case "extra_forbidden":
+                    rule, message = "plan/unknown-field", f"There is no field `{place[-1]}`."
+                    fix = _suggestion(str(place[-1]), fields) if (fields := list(_fields(place[:-1]))) else "Remove it."
+                case "missing":
+                    rule, message, fix = "plan/missing-field", f"`{place[-1]}` is missing.", "Add it."
+                case "model_type" | "model_attributes_type":
+                    message, fix = "An object belongs here.", f"It has: {', '.join(_fields(place))}."
+                case _:
+                    pass
+            findings.append(Finding(rule=rule, message=message, path=pointer(place), fix=fix))
     except InvalidInput as error:  # no graph: the noun has said so itself
-        raw_findings: list[object] = error.detail.get("findings") or []
-        findings = [Finding.model_validate_json(dumps(cast("JsonValue", one))) for one in raw_findings]
+        findings = [Finding.model_validate_json(dumps(one)) for one in as_mappings(error.detail.get("findings"))]
     summary = " ".join(f"{one.message} (at `{one.path or '/'}`)" for one in findings[:_MAX_SHOWN])
     more = f" And {len(findings) - _MAX_SHOWN} more." if len(findings) > _MAX_SHOWN else ""
     raise InvalidDefinition(
@@ -256,20 +251,6 @@ def read_plan(text: str | bytes) -> Plan:
         path=findings[0].path if findings else "",
         detail={"findings": [one.to_json() for one in findings]},
     )
-
-
-def _form_finding(kind: str, place: Sequence[str | int], message: str) -> Finding:
-    path = pointer(place)
-    if kind == "extra_forbidden":
-        name, there = str(place[-1]), list(_fields(place[:-1]))
-        fix = _suggestion(name, there) if there else "Remove it."
-        return Finding(rule="plan/unknown-field", message=f"There is no field `{name}`.", path=path, fix=fix)
-    if kind == "missing":
-        return Finding(rule="plan/missing-field", message=f"`{place[-1]}` is missing.", path=path, fix="Add it.")
-    if kind in {"model_type", "model_attributes_type"}:
-        fix = f"It has: {', '.join(_fields(place))}."
-        return Finding(rule="plan/value", message="An object belongs here.", path=path, fix=fix)
-    return Finding(rule="plan/value", message=f"{message}.", path=path, fix="Put a value there that fits.")
 
 
 def _fields(place: Sequence[str | int]) -> Iterator[str]:

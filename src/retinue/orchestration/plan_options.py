@@ -8,9 +8,10 @@ beside the estimate.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.definition import Definition, Skill, ThinkingBounds, Tier
+from retinue.contract.json import as_list, as_mapping
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage
@@ -171,6 +172,7 @@ def menu_of(
         ("models by the rules", rule_models, True),
         ("the largest models", dict.fromkeys(requested_models, "large"), False),
     ]
+    # By the names of the models, not the words for them: two tiers may be the same model.
     unique_ways: dict[tuple[str, ...], tuple[str, Mapping[str, str], bool]] = {}
     for title, words, recommended in ways:
         names = tuple(_name(words.get(one), catalogue) or "" for one in requested_models)
@@ -325,11 +327,10 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
     A figure is there with its estimate, its actual value, or both; `within` says whether the one lies in the other.
     What making the plan took is not in either: it was spent before there was anything to choose.
     """
-    option: object = plan.extras.get(_KEY)
-    if not isinstance(option, dict):
+    choice = as_mapping(plan.extras.get(_KEY))
+    if not choice:
         return None
-    choice = cast("dict[str, Any]", option)
-    expected = cast("dict[str, Any]", choice.get("estimate") if isinstance(choice.get("estimate"), dict) else {})
+    expected = as_mapping(choice.get("estimate"))
     planning = planning_of(plan)
     tokens, usd = _spent(result.usage)
     planned_tokens, planned_usd = _spent(planning.usage if planning else None)
@@ -341,8 +342,7 @@ def actuals(plan: Plan, result: Result) -> JsonMapping | None:
     figures: dict[str, JsonMapping] = {}
     for name, value in actual.items():
         figure: JsonMapping = {} if value is None else {"actual": value}
-        limits: object = expected.get(name)
-        bounds = cast("list[object]", limits) if isinstance(limits, list) else []
+        bounds = as_list(expected.get(name))
         low, high = bounds if len(bounds) == 2 else (None, None)
         if isinstance(low, int | float) and isinstance(high, int | float):
             figure["estimate"] = [low, high]

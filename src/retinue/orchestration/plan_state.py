@@ -8,16 +8,14 @@ import math
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from retinue.contract.event import Decision
-from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Delegation, Join, Plan
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.errors import FaultCode
 from retinue.orchestration.planning import decision_of, planning_of
 
-_Verdict: TypeAlias = Literal["wait", "start", "skip"]
 _ROUNDING: Final = 1e-9
 """0.07 of 100 is 7, and not the 7.000000000000001 of floating point."""
 
@@ -79,14 +77,9 @@ class PlanState:
             for need in dict.fromkeys(node.delegation.needs):
                 self._nodes[need].followers.append(node)
                 self._nodes[need].wanted_by += 1
-        self._open = len(self._nodes)
         self._is_settled = False
+        # Started in this step and not handed out yet: what ends in the same step may still take them back.
         self._ready: dict[str, Delegation] = {}
-
-    @property
-    def is_done(self) -> bool:
-        """Whether every node has ended."""
-        return not self._open
 
     def begin(self) -> Actions:
         """The nodes that need nothing."""
@@ -99,21 +92,31 @@ class PlanState:
     def end(self, name: str, *, useful: bool) -> Actions:
         """Note that the node called `name` has ended, and say what follows."""
         actions = Actions()
-        ended_node = self._nodes[name]
-        pending = deque([(ended_node, useful)])
+        # A skipped node has ended as well: a queue, since a chain of them may be longer than Python can recurse.
+        pending = deque([(self._nodes[name], useful)])
         while pending:
             node, worth = pending.popleft()
             if node.status == "ended":
                 continue
             node.status = "ended"
-            self._open -= 1
             for follower in node.followers:
                 follower.ended_needs += 1
                 follower.useful_needs += worth
                 follower.missing_needs += not worth and not node.delegation.optional
                 if follower.status == "waiting":
                     self._update_node(follower, actions, pending)
-            self._update_plan(node, actions, pending, useful=worth)
+            if not self._is_settled:  # what `all` and `quorum` come to is seen at the end
+                match self._plan.join:
+                    case "all" | "quorum":
+                        continue
+                    case "any":
+                        self._is_settled = worth and not node.followers
+                    case "fail_fast":
+                        self._is_settled = not worth and not node.delegation.optional
+                    case _:
+                        assert_never(self._plan.join)
+                for other in self._nodes.values() if self._is_settled else ():
+                    self._drop(other, actions, pending)
         return self._with_ready_nodes(actions)
 
     def _with_ready_nodes(self, actions: Actions) -> Actions:
@@ -122,41 +125,41 @@ class PlanState:
         return actions
 
     def _update_node(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
-        verdict = _verdict(node.delegation.join, node)
-        match verdict:
-            case "wait":
-                return
-            case "start":
-                self._start(node)
-                self._release(node, actions, pending)
-            case "skip":
-                node.status = "stopping"
-                needs = node.delegation.needs
-                names = ", ".join(f"`{name}`" for name in needs[:5]) + (" …" if len(needs) > 5 else "")
-                why = f"what it needs has not come ({names})"
-                if node.delegation.join == "quorum":
-                    required, reachable = required_count(node.delegation.quorum, node.needs), _reachable(node)
-                    why = f"{required} of its {node.needs} needs are wanted, and no more than {reachable} can come"
-                actions.skip.append(Skip(node.delegation, f"Not started: {why}.", unneeded=False))
-                pending.append((node, False))
-                if node.delegation.join == "fail_fast":
-                    self._release(node, actions, pending)
+        join, needs = node.delegation.join, node.delegation.needs
+        is_ready = node.ended_needs == node.needs
+        names = ", ".join(f"`{name}`" for name in needs[:5]) + (" …" if len(needs) > 5 else "")
+        why_not = f"what it needs has not come ({names})"
+        match join:
+            case "all" | "fail_fast":
+                is_lost = node.missing_needs > 0
+            case "any":
+                is_lost, is_ready = is_ready and not node.useful_needs, node.useful_needs > 0
+            case "quorum":
+                required = required_count(node.delegation.quorum, node.needs)
+                reachable = node.useful_needs + node.needs - node.ended_needs
+                is_lost = reachable < required
+                why_not = f"{required} of its {node.needs} needs are wanted, and no more than {reachable} can come"
             case _:
-                assert_never(verdict)
+                assert_never(join)
+        if is_lost:
+            node.status = "stopping"
+            actions.skip.append(Skip(node.delegation, f"Not started: {why_not}.", unneeded=False))
+            pending.append((node, False))
+        elif is_ready:
+            self._start(node)
+        if (is_lost and join == "fail_fast") or (is_ready and not is_lost):
+            # Nobody waits on behalf of this node any more: whatever only it needed may stop.
+            queue = [node]
+            for one in queue:  # grows during the loop
+                for need in dict.fromkeys(one.delegation.needs):
+                    need_node = self._nodes[need]
+                    need_node.wanted_by -= 1
+                    if need_node.wanted_by == 0 and self._drop(need_node, actions, pending):
+                        queue.append(need_node)
 
     def _start(self, node: _Node) -> None:
         node.status = "running"
         self._ready[node.delegation.id] = node.delegation
-
-    def _release(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> None:
-        """Nobody waits on behalf of `node` any more: whatever only it wanted may stop."""
-        queue = [node]
-        for one in queue:  # grows during the loop
-            for need in dict.fromkeys(one.delegation.needs):
-                need_node = self._nodes[need]
-                need_node.wanted_by -= 1
-                if need_node.wanted_by == 0 and self._drop(need_node, actions, pending):
-                    queue.append(need_node)
 
     def _drop(self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]") -> bool:
         """Stop `node`, or keep it from starting; whether it was still to be started."""
@@ -171,50 +174,10 @@ class PlanState:
             actions.stop.append(node.delegation.id)
         return waiting
 
-    def _update_plan(
-        self, node: _Node, actions: Actions, pending: "deque[tuple[_Node, bool]]", *, useful: bool
-    ) -> None:
-        """Whether the plan as a whole has what it wants, or can no longer have it."""
-        if self._is_settled:
-            return
-        match self._plan.join:
-            case "all" | "quorum":
-                return
-            case "any":
-                self._is_settled = useful and not node.followers
-            case "fail_fast":
-                self._is_settled = not useful and not node.delegation.optional
-            case _:
-                assert_never(self._plan.join)
-        if self._is_settled:
-            for other in self._nodes.values():
-                self._drop(other, actions, pending)
-
 
 def required_count(quorum: float, branches: int) -> int:
     """How many of so many branches a share asks for, at least one."""
     return max(1, math.ceil(quorum * branches - _ROUNDING))
-
-
-def _verdict(join: Join, node: _Node) -> _Verdict:
-    all_ended = node.ended_needs == node.needs
-    match join:
-        case "all" | "fail_fast":
-            if node.missing_needs:
-                return "skip"
-            return "start" if all_ended else "wait"
-        case "any":
-            return "start" if node.useful_needs else "skip" if all_ended else "wait"
-        case "quorum":
-            if _reachable(node) < required_count(node.delegation.quorum, node.needs):
-                return "skip"
-            return "start" if all_ended else "wait"
-        case _:
-            assert_never(join)
-
-
-def _reachable(node: _Node) -> int:
-    return node.useful_needs + node.needs - node.ended_needs
 
 
 FAILURES: Final = 3
@@ -281,6 +244,7 @@ class CircuitBreaker:
                 Decision("close_circuit", f"{_name(key)} has answered again.", {"agent": agent, "skill": key[1]})
                 for key in closed
             ]
+        # The run ran out of time, not the agent: neither a failure nor an answer.
         if fault.detail.get("bound") in _RUN_BOUNDS:
             self._release_probe(node)
             return []
@@ -355,28 +319,8 @@ def _name(key: _Key) -> str:
     return f"`{agent}`" if skill is None else f"`{agent}.{skill}`"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedDecision:
-    """One decision of a run.
-
-    Attributes:
-        node: Whom it was about, `n1/n2` for a node of a child run; empty for the run.
-        facts: What it rests on.
-    """
-
-    node: str
-    move: str
-    reason: str
-    facts: JsonMapping = field(default_factory=dict[str, Any])
-
-    @classmethod
-    def of(cls, node: str, decision: Decision) -> "RecordedDecision":
-        """A decision as it was recorded."""
-        return cls(node, decision.move, decision.reason, decision.facts)
-
-
 def planning_decisions(plan: Plan) -> Iterator[tuple[str, Decision]]:
-    """What was decided before the walk: whom each node was given to, and what nobody does.
+    """What was decided before the walk, by node: whom each was given to, and what nobody does.
 
     A plan made by hand says no such thing, and then there is nothing to tell.
     """

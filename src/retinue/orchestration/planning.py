@@ -5,13 +5,13 @@ orchestrator: `without_planning` takes such facts out before it is walked.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision
-from retinue.contract.json import dumps
+from retinue.contract.json import as_mapping, dumps
 from retinue.contract.model import Count, JsonMapping, Model
 from retinue.contract.plan import Plan
 from retinue.contract.result import Usage
@@ -61,10 +61,10 @@ def with_planning(plan: Plan, planning: Planning) -> Plan:
 def planning_of(plan: Plan) -> Planning | None:
     """What `plan` says of how it came about; None when it says nothing that can be read."""
     entry: object = plan.extras.get(_KEY)
-    if not isinstance(entry, dict):
+    if entry is None:
         return None
     try:
-        return Planning.model_validate_json(dumps(cast("object", entry)))
+        return Planning.model_validate_json(dumps(entry))
     except ValidationError:
         return None
 
@@ -110,18 +110,14 @@ def allocate_models(plan: Plan, definitions: Mapping[str, Definition], allocate:
         if node.model is not None:
             notes[node.id] = {"model": node.model, "why": "the plan names it"}
             continue
+        # Its plan is not made yet, and whom it will ask gets a model then.
         if skill.thinks == "by_others":
             continue
         allocation = allocate(definition, node.instruction)
         choice = allocation.model or allocation.tier
         if choice is not None:
             nodes[place] = node.model_copy(update={"model": choice})
-            facts: JsonMapping = {
-                "model": allocation.model,
-                "tier": allocation.tier,
-                "why": allocation.why,
-                "score": allocation.score,
-            }
+            facts = {name: getattr(allocation, name) for name in ("model", "tier", "why", "score")}
             facts["reasons"] = list(allocation.reasons)
             notes[node.id] = {name: value for name, value in facts.items() if value not in (None, [])}
     if not notes:
@@ -134,19 +130,13 @@ def default_allocator(models: Models | None) -> Allocator:
     tiers = models.tiers if models is not None else DEFAULT_TIERS
     default = models.default if models is not None else ""
 
-    def by_rules(definition: Definition, instruction: str) -> Allocation:
-        return allocate(definition, instruction=instruction, default=default, tiers=tiers)
-
-    return by_rules
+    return lambda definition, instruction: allocate(definition, instruction=instruction, default=default, tiers=tiers)
 
 
 def allocations_of(plan: Plan) -> Mapping[str, JsonMapping]:
     """What `allocate_models` noted, by node; nothing where a plan was made by hand."""
-    entry: object = plan.extras.get(_ALLOCATION_KEY)
-    if not isinstance(entry, dict):
-        return {}
-    notes = cast("Mapping[str, object]", entry)
-    return {name: cast("JsonMapping", facts) for name, facts in notes.items() if isinstance(facts, dict)}
+    notes = as_mapping(plan.extras.get(_ALLOCATION_KEY))
+    return {name: facts for name in notes if (facts := as_mapping(notes[name]))}
 
 
 def by_name(definitions: Iterable[Definition]) -> dict[str, Definition]:

@@ -12,18 +12,19 @@ from pydantic import Field
 
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.plan import Expected
-from retinue.contract.result import Result, Trace, Usage, Warned
+from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import RetinueError
 from retinue.orchestration.expected_files import ReportCounts, count_report
 from retinue.orchestration.handoff import one_line, untrusted_block
-from retinue.orchestration.structured_model import StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
 _MAX_READ_BYTES: Final = 4 * 2**20
 _REPORT_CHARS: Final = 60_000
 _MIN_QUOTATION: Final = 12
+_ENOUGH: Final = 3
 _KEY: Final = "criteria"
 
 _INSTRUCTIONS: Final = """\
@@ -132,13 +133,25 @@ def check_report(
     """What can be told of a report that is there, without a reader; what nobody can tell is `not_judged`."""
     verdicts = {each.id: CriterionVerdict("met") for each in CRITERIA if each.by == "measured"}
     verdicts |= {
-        "sources_three": _at_least(counts.sources, 3, "sources"),
-        "recommendations_three": _at_least(counts.recommendations, 3, "recommendations"),
+        "sources_three": _verdict(counts.sources >= _ENOUGH, f"{counts.sources} sources"),
+        "recommendations_three": _verdict(
+            counts.recommendations >= _ENOUGH, f"{counts.recommendations} recommendations"
+        ),
         "lines_named": _none_of(counts.without_line, "without a line"),
         "no_placeholder": _none_of((counts.placeholder,) if counts.placeholder else (), "a placeholder"),
-        **_trace_verdicts(result.traces, path),
         **_answer_verdicts(result, path, text),
     }
+    # What the tools that were used tell; nothing where the agent shows none that wrote the report.
+    traces = [(each.tool, str((each.args or {}).get("path", "")).removeprefix("./") == path) for each in result.traces]
+    writes = [at for at, (tool, is_about) in enumerate(traces) if tool in _WRITES and is_about]
+    looks = [at for at, (tool, is_about) in enumerate(traces) if tool in _LOOKS and not is_about]
+    if writes:
+        verdicts |= {
+            "written_as_file": CriterionVerdict("met"),
+            "created_first": _verdict(not looks or writes[0] < looks[0]),
+            "grown": _verdict(len(writes) > 1, f"written {len(writes)} times"),
+            "looked_at_in_the_end": _verdict(any(tool in _LOOKS and about for tool, about in traces[writes[-1] :])),
+        }
     if phases:
         untold = (name for name, kinds in phases.items() if "progress" not in kinds)
         uncompleted = (name for name, kinds in phases.items() if "checkpoint" not in kinds)
@@ -154,38 +167,13 @@ def check_report(
     return {each.id: verdicts.get(each.id) or CriterionVerdict("not_judged", why.get(each.by, "")) for each in CRITERIA}
 
 
-def as_data(verdicts: Mapping[str, CriterionVerdict]) -> JsonMapping:
-    """The verdicts as data, for the record."""
-    data: dict[str, JsonMapping] = {}
-    for name, each in verdicts.items():
-        row = {"verdict": each.status, "reason": each.reason, "quotation": each.quotation}
-        data[name] = {key: value for key, value in row.items() if value}
-    return data
-
-
-def _at_least(count: int, least: int, what: str) -> CriterionVerdict:
-    return CriterionVerdict("met" if count >= least else "not_met", f"{count} {what}")
+def _verdict(is_met: bool, reason: str = "") -> CriterionVerdict:  # noqa: FBT001 - what it is about
+    return CriterionVerdict("met" if is_met else "not_met", reason)
 
 
 def _none_of(wrong: Iterable[str], what: str) -> CriterionVerdict:
     items = list(wrong)
-    return CriterionVerdict("not_met", f"{what}: {', '.join(items[:3])}"[:300]) if items else CriterionVerdict("met")
-
-
-def _trace_verdicts(traces: tuple[Trace, ...], path: str) -> Mapping[str, CriterionVerdict]:
-    """What the tools that were used tell; nothing where the agent shows none that wrote the report."""
-    about = [str((trace.args or {}).get("path", "")).removeprefix("./") == path for trace in traces]
-    writes = [at for at, trace in enumerate(traces) if trace.tool in _WRITES and about[at]]
-    if not writes:
-        return {}
-    looks = [at for at, trace in enumerate(traces) if trace.tool in _LOOKS and not about[at]]
-    after = any(trace.tool in _LOOKS and about[at] for at, trace in enumerate(traces) if at > writes[-1])
-    return {
-        "written_as_file": CriterionVerdict("met"),
-        "created_first": CriterionVerdict("met" if not looks or writes[0] < looks[0] else "not_met"),
-        "grown": CriterionVerdict("met" if len(writes) > 1 else "not_met", f"written {len(writes)} times"),
-        "looked_at_in_the_end": CriterionVerdict("met" if after else "not_met"),
-    }
+    return _verdict(not items, f"{what}: {', '.join(items[:3])}"[:300] if items else "")
 
 
 def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, CriterionVerdict]:
@@ -195,20 +183,15 @@ def _answer_verdicts(result: Result, path: str, text: str) -> Mapping[str, Crite
     repeated = [
         line for line in answer.splitlines() if len(line.strip()) >= _REPEATED_CHARS and " ".join(line.split()) in flat
     ]
+    is_named = path in result.files_written or path in paths or (not paths and path in answer)
+    why = "" if is_named else f"it names {', '.join(paths[:3])}" if paths else "no path is named"
     verdicts = {
-        "no_long_answer": CriterionVerdict(
-            "met" if len(answer) <= _ANSWER_CHARS else "not_met", f"{len(answer)} characters"
-        ),
-        "nothing_repeated": CriterionVerdict("not_met" if repeated else "met"),
+        "no_long_answer": _verdict(len(answer) <= _ANSWER_CHARS, f"{len(answer)} characters"),
+        "nothing_repeated": _verdict(not repeated),
+        "path_returned": _verdict(is_named or bool(paths), "" if paths else why),
+        "path_the_same": _verdict(is_named, why),
     }
-    verdict = CriterionVerdict("met")
-    if path in result.files_written:
-        verdicts["written_as_file"] = verdict
-    if path in result.files_written or path in paths or (not paths and path in answer):
-        return verdicts | {"path_returned": verdict, "path_the_same": verdict}
-    why = f"it names {', '.join(paths[:3])}" if paths else "no path is named"
-    verdicts["path_returned"] = verdict if paths else CriterionVerdict("not_met", why)
-    return verdicts | {"path_the_same": CriterionVerdict("not_met", why)}
+    return verdicts | ({"written_as_file": CriterionVerdict("met")} if path in result.files_written else {})
 
 
 async def judge_reports(
@@ -238,13 +221,17 @@ async def judge_reports(
                 criteria = "\n".join(f"- `{each.id}`: {each.text}" for each in _FOR_READERS)
                 prompt = f"The criteria:\n{criteria}\n\nThe topic, as it was asked for: {one_line(topic)!r}\n\n"
                 report = untrusted_block(f"a report of `{agent_result.agent}`", text, limit=_REPORT_CHARS)
-                answer = await ready.ask(_INSTRUCTIONS, prompt + report, shape_of(_Verdicts, "verdicts"))
+                answer = await ready.ask(_INSTRUCTIONS, prompt + report, _Verdicts, "verdicts")
                 usages.append(answer.usage)
                 model, why = answer.model, answer.refusal
-                if answer.data is not None:
-                    verdicts |= quoted_verdicts(_Verdicts.model_validate(answer.data).verdicts, text)
+                if answer.value is not None:
+                    verdicts |= quoted_verdicts(answer.value.verdicts, text)
                     why = f"`{model}` gave no quotation that is in it"
-        record[expected.path] = {**({"by": model} if model else {}), "verdicts": as_data(verdicts)}
+        rows: dict[str, JsonMapping] = {}
+        for name, each in verdicts.items():
+            row = {"verdict": each.status, "reason": each.reason, "quotation": each.quotation}
+            rows[name] = {key: value for key, value in row.items() if value}
+        record[expected.path] = {**({"by": model} if model else {}), "verdicts": rows}
         warnings += _warnings(expected, verdicts, why)
     if not record:
         return result
@@ -273,6 +260,7 @@ def quoted_verdicts(rows: Sequence[ReaderVerdict], text: str) -> Mapping[str, Cr
     verdicts: dict[str, CriterionVerdict] = {}
     for row in rows:
         quotation = " ".join(row.quotation.split())
+        # Spaces and line ends are compared as one: models reflow what they quote. A few letters stand in any report.
         if len(quotation) < _MIN_QUOTATION or quotation not in flat:
             continue
         verdict = CriterionVerdict(row.verdict, one_line(row.reason), one_line(row.quotation))

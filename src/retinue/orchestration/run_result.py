@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract.fault import Fault
+from retinue.contract.json import as_list, as_mapping
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact, Result, Usage, Warned
@@ -133,14 +134,11 @@ def _gist(result: Result) -> tuple[Cell, Cell]:
         return _why_not(result), None
     if result.outcome == "partial" and result.warnings:
         return summarise(result.warnings[0].message).text, None  # what it found may be something else
-    data: Mapping[str, object] = cast("Mapping[str, object]", result.data) if isinstance(result.data, dict) else {}
-    findings = data.get("findings")
-    first: object = cast("list[object]", findings)[0] if isinstance(findings, list) and findings else None
-    if isinstance(first, dict):
-        finding = cast("Mapping[str, object]", first)
-        content, source = finding.get("content"), finding.get("source")
-        if isinstance(content, str) and content.strip():
-            return summarise(content).text, source if isinstance(source, str) else None
+    data = as_mapping(result.data)
+    first = as_mapping(next(iter(as_list(data.get("findings"))), None))
+    content, source = first.get("content"), first.get("source")
+    if isinstance(content, str) and content.strip():
+        return summarise(content).text, source if isinstance(source, str) else None
     answer = data.get("answer")
     file = result.artifacts[0] if result.artifacts else None
     text = answer if isinstance(answer, str) else result.content.strip() or (file and (file.summary or file.title))
@@ -154,12 +152,7 @@ def _why_not(result: Result) -> str:
 
 
 def _collect_items(reports: list[tuple[Delegation, Result]], name: str) -> list[object]:
-    items: list[object] = []
-    for _, result in reports:
-        values: object = cast("Mapping[str, object]", result.data).get(name) if isinstance(result.data, dict) else None
-        if isinstance(values, list):
-            items += cast("list[object]", values)
-    return items
+    return [item for _, result in reports for item in as_list(as_mapping(result.data).get(name))]
 
 
 def _title(node: Delegation) -> str:
@@ -208,16 +201,12 @@ def with_quorum_warnings(node: Delegation, result: Result, results: Mapping[str,
     warnings: list[Warned] = []
     if missing:
         count = f"{len(needs) - len(missing)} of {len(needs)}"
-        warnings.append(
-            _missing_warning(f"`{node.id}` works with {count} branches: {_names(missing)} brought nothing.")
-        )
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
-    items: object = data.get("metadata")
-    if isinstance(items, list) and len(cast("list[object]", items)) != len(needs) - len(missing):
-        size = len(cast("list[object]", items))
-        warnings.append(
-            _missing_warning(f"`{node.id}` aggregates {size} items, and {len(needs) - len(missing)} were handed on.")
-        )
+        message = f"`{node.id}` works with {count} branches: {_names(missing)} brought nothing."
+        warnings.append(_missing_warning(message))
+    metadata, arrivals = as_mapping(result.data).get("metadata"), len(needs) - len(missing)
+    if isinstance(metadata, list) and (size := len(as_list(cast("object", metadata)))) != arrivals:
+        message = f"`{node.id}` aggregates {size} items, and {arrivals} were handed on."
+        warnings.append(_missing_warning(message))
     return result.model_copy(update={"warnings": (*result.warnings, *warnings)}) if warnings else result
 
 
@@ -235,6 +224,7 @@ def _apply_quorum(request: RunRequest, run: FinishedRun, result: Result) -> Resu
     if arrivals >= required:
         warning = _missing_warning(f"{arrivals} of {len(ends)} branches reported: {_names(missing)} did not.")
         return result.model_copy(update={"warnings": (*result.warnings, warning)})
+    # A branch may end without a fault, such as one that was stopped.
     silent = Fault.from_error(Unavailable("It brought nothing.", hint="Ask again."))
     failed = ((node.id, one.fault) for node, one in ends if node.id in missing and one.fault is not None)
     first, fault = next(failed, (missing[0], silent))

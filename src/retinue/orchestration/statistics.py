@@ -190,9 +190,9 @@ def statistics_of(facts: JournalFacts, *, tiers: Mapping[Tier, str], agent: str 
         outcomes=Counter(run.outcome or "unknown" for run in runs),
         unfinished=facts.unfinished if agent is None else 0,
         damaged=facts.damaged,
-        agents=_tallies(calls, ratings, lambda call: call.agent),
-        skills=_tallies(calls, ratings, lambda call: f"{call.agent}.{call.skill}" if call.skill else call.agent),
-        models=_by_model(calls, ratings),
+        agents=_tallies(calls, ratings, lambda call: {call.agent: _own(call)}),
+        skills=_tallies(calls, ratings, lambda call: {".".join(filter(None, (call.agent, call.skill))): _own(call)}),
+        models=_tallies(calls, ratings, _spent_by_model),
         faults=dict(Counter(code for call in calls for code in call.faults).most_common()),
         mix=_mix(calls, tiers),
         tokens_full=sum(full) if full else None,
@@ -228,38 +228,29 @@ def _own(call: CallFacts) -> Iterator[list[UsageFacts]]:
 
 
 def _tallies(
-    calls: Iterable[CallFacts], ratings: Mapping[str, str], name_of: Callable[[CallFacts], str]
+    calls: Iterable[CallFacts],
+    ratings: Mapping[str, str],
+    spent_by_name: Callable[[CallFacts], Mapping[str, Iterable[Sequence[UsageFacts]]]],
 ) -> tuple[Tally, ...]:
+    """The most called first. A call counts for each of its names, with what it spent there."""
     tallies: dict[str, Tally] = {}
     for call in calls:
-        name = name_of(call)
-        _count(tallies.setdefault(name, Tally(name)), call, _own(call), ratings)
-    return _most_called(tallies)
-
-
-def _by_model(calls: Iterable[CallFacts], ratings: Mapping[str, str]) -> tuple[Tally, ...]:
-    """A call counts for each model that it used, with what it spent there."""
-    tallies: dict[str, Tally] = {}
-    for call in calls:
-        by_name: dict[str, list[list[UsageFacts]]] = defaultdict(list)
-        for parts in _own(call):
-            for name in dict.fromkeys(part.model for part in parts if part.model):
-                by_name[name].append([part for part in parts if part.model == name])
-        for name, used in by_name.items():
-            _count(tallies.setdefault(name, Tally(name)), call, used, ratings)
-    return _most_called(tallies)
-
-
-def _count(tally: Tally, call: CallFacts, used: Iterable[Sequence[UsageFacts]], ratings: Mapping[str, str]) -> None:
-    tally.add(call.outcome, call.duration_ns, used)
-    tally.retries += call.retries
-    verdict = ratings.get(_root(call))
-    tally.good += verdict == "good"
-    tally.bad += verdict == "bad"
-
-
-def _most_called(tallies: Mapping[str, Tally]) -> tuple[Tally, ...]:
+        verdict = ratings.get(_root(call))
+        for name, used in spent_by_name(call).items():
+            tally = tallies.setdefault(name, Tally(name))
+            tally.add(call.outcome, call.duration_ns, used)
+            tally.retries += call.retries
+            tally.good += verdict == "good"
+            tally.bad += verdict == "bad"
     return tuple(sorted(tallies.values(), key=lambda tally: (-tally.calls, tally.name)))
+
+
+def _spent_by_model(call: CallFacts) -> Mapping[str, Iterable[Sequence[UsageFacts]]]:
+    by_name: dict[str, list[list[UsageFacts]]] = defaultdict(list)
+    for parts in _own(call):
+        for name in dict.fromkeys(part.model for part in parts if part.model):
+            by_name[name].append([part for part in parts if part.model == name])
+    return by_name
 
 
 def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[TierMix, ...]:
@@ -268,16 +259,12 @@ def _mix(calls: Iterable[CallFacts], tiers: Mapping[Tier, str]) -> tuple[TierMix
     for part in (part for call in calls for parts in _own(call) for part in parts):
         if part.model:
             if part.model not in tier_by_model:
-                # The tier of a model, or of several that an older record tells as one, when they have the
-                # same.
+                # An older record tells several models as one: they have a tier when it is the same.
                 model_tiers: list[Tier | None] = [tier_of(each, tiers) for each in part.model.split(", ")]
                 tier_by_model[part.model] = model_tiers[0] if len(set(model_tiers)) == 1 else None
             requests = 1 if part.requests is None else part.requests
             spent.append(ModelSpend(tier_by_model[part.model], requests, part.tokens, part.usd))
     return tier_mixes(spent)
-
-
-# Over time.
 
 
 def _periods(
@@ -286,10 +273,12 @@ def _periods(
     if not runs:
         return
     span = (max(run.started_ns for run in runs) - min(run.started_ns for run in runs)) / _DAY_NS
+    # %G is the year of the ISO week: with %Y the days around New Year would be in a week that is months away.
     form = "%Y-%m-%d" if span <= _DAYS else "%G-W%V" if span <= _WEEKS * 7 else "%Y-%m"
     names: dict[str, str] = {}
     by_period: dict[str, list[RunFacts]] = defaultdict(list)
     for run in runs:
+        # Days as whoever reads them counts them: in the time zone of this machine.
         name = names[run.run] = datetime.fromtimestamp(run.started_ns / 1e9).astimezone().strftime(form)
         by_period[name].append(run)
     of_period: dict[str, list[CallFacts]] = defaultdict(list)

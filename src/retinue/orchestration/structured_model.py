@@ -5,12 +5,15 @@ is sent back with the findings, at most twice; then, and when there is no budget
 decides by its own rules and says so.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, Generic, TypeVar
+
+from pydantic import ValidationError
 
 from retinue.contract import json, schema
-from retinue.contract.model import JsonMapping, Model
+from retinue.contract.model import Model
 from retinue.contract.result import Usage
 from retinue.contract.task import Thinking
 from retinue.engine.base import REAL
@@ -29,24 +32,15 @@ _MAX_BYTES: Final = 200_000
 _MAX_SHOWN: Final = 12
 _FINDING: Final = 400
 
-AnswerCheck: TypeAlias = Callable[[JsonMapping], Sequence[str]]
-"""What is wrong with an answer that has the right form, in sentences; nothing when it holds."""
-
-
-def shape_of(kind: type[Model], name: str, **choices: Sequence[str]) -> AnswerShape:
-    """The shape of an answer that is a `kind`; each member named in `choices` is one of those."""
-    form = kind.model_json_schema()
-    for member, values in choices.items():
-        form["properties"][member]["enum"] = list(values)
-    return AnswerShape(form, name=name, description=kind.__doc__ or "")
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
-class StructuredAnswer:
+class StructuredAnswer(Generic[M]):
     """What came of one question.
 
     Attributes:
-        data: The answer; None when there is none that holds.
+        value: The answer; None when there is none that holds.
         usage: What it took, corrections included.
         model: Who was asked.
         corrections: How often it was sent back.
@@ -54,7 +48,7 @@ class StructuredAnswer:
         refusal: Why there is no answer; empty when there is one.
     """
 
-    data: JsonMapping | None
+    value: M | None
     usage: Usage | None
     model: str
     corrections: int = 0
@@ -83,20 +77,38 @@ class StructuredModel:
         self,
         instructions: str,
         prompt: str,
-        shape: AnswerShape,
+        kind: type[M],
+        name: str,
         *,
-        check: AnswerCheck = lambda _: (),
+        description: str = "",
+        choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        check: Callable[[M], Sequence[str]] = lambda _: (),
         max_tokens: int = 4_000,
-    ) -> StructuredAnswer:
-        """Ask, and send back what does not hold."""
+    ) -> StructuredAnswer[M]:
+        """Ask for a `kind`, and send back what does not hold.
+
+        Args:
+            instructions: What the model is to do.
+            prompt: With what.
+            kind: What it answers with: gives the schema, and reads the answer.
+            name: What the model is told that its answer is.
+            description: What it is told of it; the docstring of `kind`, unless said.
+            choices: Members that are one of these, which are only known now.
+            check: What is wrong with an answer that has the right form, in sentences; nothing when it holds.
+            max_tokens: Of one answer.
+        """
         from retinue.llm.conversation import converse  # noqa: PLC0415 - heavy, and most runs ask no model
 
         turns: list[Turn] = [UserMessage(prompt)]
         usages: list[Usage] = []
         objections: tuple[str, ...] = ()
-        validator = schema.compile(shape.schema)
+        form = kind.model_json_schema()
+        for member, values in choices.items():
+            form["properties"][member]["enum"] = list(values)
+        shape = AnswerShape(form, name=name, description=description or kind.__doc__ or "")
+        validator = schema.compile(form)
 
-        def no_answer(why: str, corrections: int) -> StructuredAnswer:
+        def no_answer(why: str, corrections: int) -> StructuredAnswer[M]:
             return StructuredAnswer(None, Usage.total(usages), self.model.name, corrections, objections, why)
 
         for corrections in range(CORRECTIONS + 1):
@@ -122,9 +134,9 @@ class StructuredModel:
             usages.append(conversation.usage)
             if conversation.error is not None:
                 return no_answer(_error_text(conversation.error), corrections)
-            data, objections = _read(conversation.text, validator, check)
-            if data is not None and not objections:
-                return StructuredAnswer(data, Usage.total(usages), self.model.name, corrections)
+            value, objections = _read(conversation.text, kind, validator, check)
+            if value is not None and not objections:
+                return StructuredAnswer(value, Usage.total(usages), self.model.name, corrections)
             lines = "\n".join(f"- {each}" for each in objections)
             request_again = "Give the whole JSON object again, with all of this fixed."
             correction = UserMessage(f"This answer cannot be used:\n{lines}\n{request_again}")
@@ -134,7 +146,9 @@ class StructuredModel:
         return no_answer(refusal, CORRECTIONS)
 
 
-def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[JsonMapping | None, tuple[str, ...]]:
+def _read(
+    text: str, kind: type[M], validator: schema.Validator, check: Callable[[M], Sequence[str]]
+) -> tuple[M | None, tuple[str, ...]]:
     try:
         data = json.loads(text, max_bytes=_MAX_BYTES)
     except ParseError:
@@ -144,12 +158,16 @@ def _read(text: str, validator: schema.Validator, check: AnswerCheck) -> tuple[J
             return None, (one_line(error.message, limit=_FINDING),)
     if not isinstance(data, dict):
         return None, ("It is not a JSON object.",)
+    # Bounded, since a wrong answer may be wrong in thousands of places.
     findings = validator.findings(data, bounded=True)
     if findings:
         lines = (f"At `{one.path or '/'}`: {one.message} {one.fix}" for one in findings[:_MAX_SHOWN])
         return None, tuple(one_line(each, limit=_FINDING) for each in lines)
-    objections = check(data)
-    return data, tuple(one_line(each, limit=_FINDING) for each in objections[:_MAX_SHOWN])
+    try:
+        value = kind.model_validate(data)
+    except ValidationError as error:  # what no schema says, such as a number that is whole and has a point
+        return None, (one_line(str(error), limit=_FINDING),)
+    return value, tuple(one_line(each, limit=_FINDING) for each in check(value)[:_MAX_SHOWN])
 
 
 def _error_text(error: Exception) -> str:

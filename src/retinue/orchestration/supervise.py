@@ -91,6 +91,7 @@ def supervise(
             f"A quorum of {quorum!r} is not a share.", hint="Give one above 0 and at most 1.", path="/quorum"
         )
     place = None if folder is None else check_workspace_path(folder)
+    # As wide for all, so that the files sort in the order of the topics.
     width = max(3, len(str(len(topics))))
     workers: list[Delegation] = []
     for number, topic in enumerate(topics, start=1):

@@ -7,12 +7,12 @@ what was stopped and what still has to be asked stands in the answer as well, ne
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from retinue.agents.boundary.validate_reply import render_content
 from retinue.contract import CONTRACT_VERSION
 from retinue.contract.fault import Fault
+from retinue.contract.json import as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Plan
 from retinue.contract.result import Lifecycle, Outcome, Result, Usage, Versions, Warned
@@ -65,6 +65,7 @@ class FinishedRun:
 
         The reports that came do not vanish because their supervisor has too few of them, or was asked no longer.
         """
+        # What a node came to before it was put to somebody else may hold finished files too.
         pairs = ((node, one) for node, last in self.pairs() for one in (*self.earlier.get(node.id, ()), last))
         return [(node, result) for node, result in pairs if has_reports(result)]
 
@@ -100,20 +101,25 @@ def synthesise(run: FinishedRun, *, savings: Savings, counter: TokenCounter) -> 
     sections = [_section(node, result, seen_lines) for node, result in run.reports]
     for (_, result), section in zip(run.reports, sections, strict=True):
         savings.add(full=counter.count(full_text(result)), handed_on=counter.count(str(section["text"])))
+    if not (sections or run.plan.nodes or _unplanned(run.plan) or run.questions):  # nothing was asked
+        text, note = "That asks for nothing, so no agent was called. Say what you want to know or have found out.", ""
+        planning = planning_of(run.plan)
+        if planning is not None and planning.move == "respond_directly":
+            text = sanitize_markdown(planning.text)
+            note = f"`{planning.model}` says this by itself: no agent was called, and nothing was looked up."
+        section: JsonMapping = {"node": "", "title": "", "agent": RUN_AGENT, "skill": "", "outcome": "success"}
+        section |= {"text": text, "sources": [], **({"left_out": [note]} if note else {})}
+        sections = [section]
     # Findings that several agents made stand there once.
     findings: dict[tuple[str, str], JsonMapping] = {}
     for node, result in run.reports:
-        fields = cast("dict[str, object]", result.data) if isinstance(result.data, dict) else {}
-        items = fields.get("findings")
-        for item in cast("list[object]", items) if isinstance(items, list) else []:
-            if isinstance(item, dict):
-                finding = cast("JsonMapping", item)
-                content = str(finding.get("content") or finding.get("topic") or "")
-                key = (" ".join(content.lower().split()), place_of(finding))
-                findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
+        for finding in as_mappings(as_mapping(result.data).get("findings")):
+            content = str(finding.get("content") or finding.get("topic") or "")
+            key = (" ".join(content.lower().split()), place_of(finding))
+            findings.setdefault(key, {**finding, "agent": result.agent, "node": node.id})
     data: JsonMapping = {
         "goal": run.plan.goal,
-        "answer": sections or _empty_goal_answer(run),
+        "answer": sections,
         "findings": list(findings.values()),
         "not_answered": [one.model_dump(mode="json", exclude={"wanted"}) for one in run.plan.dropped],
         "failures": [_failure(node, result) for node, result in run.failures],
@@ -151,18 +157,16 @@ def _result(run: FinishedRun, data: JsonMapping, content: str) -> Result:
     results = list(run.results.values())
     useful = [result for result in results if result.useful]
     failed = [result.fault for _, result in run.failures if result.fault]
-    fault = None
-    if outcome == "rejected":
-        dropped = run.plan.dropped
+    fault = failed[0] if failed and outcome is not None and not useful else None
+    if fault is None and outcome == "rejected":
+        nearest = dict.fromkeys(f"{near.agent}.{near.skill}" for one in run.plan.dropped for near in one.nearest)
         error = InvalidInput(
             "No agent here can do any part of this goal.",
             hint="Say it in other words, ask an agent by name, or add one that does it.",
-            suggestions=tuple(dict.fromkeys(f"{near.agent}.{near.skill}" for one in dropped for near in one.nearest)),
+            suggestions=tuple(nearest),
             path="/goal",
         )
         fault = Fault.from_error(error)
-    if outcome is not None and not useful and failed:
-        fault = failed[0]
     # A chain is as sure as its weakest part; unknown when one part is (C31).
     confidences = [result.confidence for result in useful if result.confidence is not None]
     confidence = min(confidences) if confidences and len(confidences) == len(useful) else None
@@ -206,33 +210,15 @@ def _run_outcome(run: FinishedRun) -> tuple[Lifecycle, Outcome | None]:
         return "ended", "canceled" if all_canceled and run.results else "error"
     if run.plan.join == "fail_fast" and required:
         return "ended", "error"
-    satisfied = run.plan.join in {"any", "quorum"} and (bool(run.unneeded) or not required)
-    whole = (satisfied or not required) and not missing and not run.questions
+    # `any` and `quorum` are whole in spite of a failure once they stopped whoever they no longer needed.
+    satisfied = not required or (run.plan.join in {"any", "quorum"} and bool(run.unneeded))
+    whole = satisfied and not missing and not run.questions
     return "ended", "success" if whole and all(result.outcome == "success" for result in useful) else "partial"
 
 
 def _unplanned(plan: Plan) -> list[Dropped]:
     """What was asked and is not planned; what the goal says not to do is no loss."""
     return [dropped for dropped in plan.dropped if dropped.wanted]
-
-
-def _empty_goal_answer(run: FinishedRun) -> list[JsonMapping]:
-    if run.plan.nodes or _unplanned(run.plan) or run.questions:
-        return []
-    section: JsonMapping = {
-        "node": "",
-        "title": "",
-        "agent": RUN_AGENT,
-        "skill": "",
-        "outcome": "success",
-        "text": "That asks for nothing, so no agent was called. Say what you want to know or have found out.",
-        "sources": [],
-    }
-    planning = planning_of(run.plan)
-    if planning is not None and planning.move == "respond_directly":
-        note = f"`{planning.model}` says this by itself: no agent was called, and nothing was looked up."
-        section |= {"text": sanitize_markdown(planning.text), "left_out": [note]}
-    return [section]
 
 
 def _section(node: Delegation, result: Result, seen_lines: set[str]) -> JsonMapping:
@@ -275,6 +261,7 @@ def _without_repeats(text: str, seen_lines: set[str]) -> str:
     lead = ""
     fenced = False
     for line in text.strip().split("\n"):
+        # A line of code belongs to the code around it, however often it stands in the answer.
         fenced ^= line.startswith("```")
         fact = line.strip(" -*•\t").lower()
         if not fenced and len(fact) >= _FACT_CHARS:
@@ -303,33 +290,25 @@ def _failure(node: Delegation, result: Result) -> JsonMapping:
 
 
 def _warnings(run: FinishedRun) -> tuple[Warned, ...]:
-    missing: list[Warned] = []
+    warnings: list[Warned] = []
+    no_answer = "This part of the goal is not answered."
     for node, result in run.failures:
         failure = _failure(node, result)
-        impact = "An optional part is missing." if node.optional else "This part of the goal is not answered."
-        recovery = str(failure["hint"]) or "Ask for it again, or ask another agent."
-        message = f"{_title(node)}: {failure['message']}"
-        missing.append(Warned(type="missing_data", message=message, impact=impact, recovery=recovery))
-    unasked = [
-        Warned(
-            type="incomplete_context",
-            message=f"No agent here does this: {dropped.clause}",
-            impact="This part of the goal is not answered.",
-            recovery="Add an agent that does it, or say it in other words.",
+        impact = "An optional part is missing." if node.optional else no_answer
+        recovery = failure["hint"] or "Ask for it again, or ask another agent."
+        message = f"{failure['title']}: {failure['message']}"
+        warnings.append(Warned(type="missing_data", message=message, impact=impact, recovery=recovery))
+    for dropped in _unplanned(run.plan):
+        message, recovery = (
+            f"No agent here does this: {dropped.clause}",
+            "Add an agent that does it, or say it in other words.",
         )
-        for dropped in _unplanned(run.plan)
-    ]
-    waiting = [
-        Warned(
-            type="incomplete_context",
-            message=question.text,
-            impact="Without an answer this part of the goal is not done.",
-            recovery="Answer the question.",
-        )
-        for question in run.questions
-    ]
-    own = [warning for result in run.results.values() for warning in result.warnings]
-    return tuple(dict.fromkeys([*missing, *unasked, *waiting, *own]))
+        warnings.append(Warned(type="incomplete_context", message=message, impact=no_answer, recovery=recovery))
+    for question in run.questions:
+        impact, recovery = "Without an answer this part of the goal is not done.", "Answer the question."
+        warnings.append(Warned(type="incomplete_context", message=question.text, impact=impact, recovery=recovery))
+    own = (warning for result in run.results.values() for warning in result.warnings)
+    return tuple(dict.fromkeys([*warnings, *own]))
 
 
 def union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
@@ -337,9 +316,12 @@ def union(groups: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(one for group in groups for one in group))
 
 
-_TARGETS: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
-    {"delegation": (0.90, 0.50), "files": (1.00, 0.80), "reduction": (0.90, 0.50), "speed_up": (0.40, 0.20)}
-)
+_TARGETS: Final = {
+    "delegation": (0.90, 0.50),
+    "files": (1.00, 0.80),
+    "reduction": (0.90, 0.50),
+    "speed_up": (0.40, 0.20),
+}
 """Shares to reach, and shares that they should not fall below (H28). Of the goal's requests those that went to agents;
 of the expected files those that are there; of all tokens that could have been handed on those that were not; of the
 time that the branches took one by one, what side by side spared."""
@@ -384,10 +366,6 @@ def compare_to_targets(
 
 def _figure(targets: object, name: str) -> tuple[int, int]:
     """Part and whole as a child run gave them; an agent that fills its extras with something else gave none."""
-    figures = cast("JsonMapping", targets) if isinstance(targets, dict) else {}
-    figure: object = figures.get(name)
-    if isinstance(figure, dict):
-        part, whole = (cast("JsonMapping", figure).get(key) for key in ("part", "whole"))
-        if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0:
-            return part, whole
-    return 0, 0
+    figure = as_mapping(as_mapping(targets).get(name))
+    part, whole = figure.get("part"), figure.get("whole")
+    return (part, whole) if isinstance(part, int) and isinstance(whole, int) and part <= whole > 0 else (0, 0)

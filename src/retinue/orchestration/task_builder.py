@@ -161,6 +161,7 @@ class TaskBuilder:
                 }
                 for name, value in values.items():
                     form = questions[name].answer_schema
+                    # A result may use the name for something else: what does not fit is asked for all the same.
                     if value and (form is None or compiled(form).is_valid(value)):
                         parameters[name] = value
         if not parameters:
@@ -179,7 +180,7 @@ class TaskBuilder:
         schema = question.answer_schema or {}
         inside = cast("JsonMapping", schema.get("items") or {})
         kind = schema.get(FACTS_KEYWORD) or inside.get(FACTS_KEYWORD)
-        facts = self.environment.facts(node.agent, node.skill or "") if kind and self.environment.facts else None
+        facts = self.environment.facts_of(node.agent, node.skill or "") if kind else None
         names = facts.names.get(str(kind), ()) if facts else ()
         exists = self.environment.exists if kind == "path" else None
         subjects = cast("list[object]", data.get("subjects") or [])

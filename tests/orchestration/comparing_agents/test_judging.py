@@ -31,7 +31,9 @@ def test_a_verdict_is_a_share_with_its_reason() -> None:
     assert INJECTED not in model.requests[0].instructions
 
 
-@pytest.mark.parametrize("line", ["ten", {"score": 11, "why": ""}, {"score": "10", "why": ""}, {"score": 5}])
+@pytest.mark.parametrize(
+    "line", ["ten", {"score": 11, "why": ""}, {"score": "10", "why": ""}, {"score": 5}, {"score": 8.0, "why": ""}]
+)
 def test_a_judge_that_does_not_answer_as_asked_judges_nothing(line: Line) -> None:
     found, _ = judge([line] * 3)
     assert found.score is None

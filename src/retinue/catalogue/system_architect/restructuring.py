@@ -22,7 +22,6 @@ from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
 from retinue.llm.models import Models
-from retinue.llm.port import AnswerShape
 from retinue.orchestration.cited_summary import EvidencePiece, claim_error
 
 _MOST: Final = 120
@@ -86,27 +85,27 @@ async def with_options(
         for at, (text, source) in enumerate(texts[:_MOST], 1)
     }
 
-    def check_options(answer: JsonMapping) -> list[tuple[ProposedOption, str]]:
-        options = ProposedOptions.model_validate(answer).options
-        return [(one, claim_error(one.why, one.cites, pieces_by_id)) for one in options]
+    def check_options(answer: ProposedOptions) -> list[tuple[ProposedOption, str]]:
+        return [(one, claim_error(one.why, one.cites, pieces_by_id)) for one in answer.options]
 
-    def judge(answer: JsonMapping) -> list[str]:
+    def judge(answer: ProposedOptions) -> list[str]:
         """Sent back only when no option at all rests on the figures."""
         wrong = [f"The `why` of {one.title!r}: {why}" for one, why in check_options(answer) if why]
         return wrong if len(wrong) == len(check_options(answer)) else []
 
-    schema, about = ProposedOptions.model_json_schema(), "Ways to improve what the figures show."
-    shape = AnswerShape(schema, name="options", description=about)
+    about = "Ways to improve what the figures show."
     question = printable(question) or "How should it be restructured?"
     pieces = pieces_by_id.values()
     lines = "\n".join(f"[{one.id}] {one.text}{f' ({one.source})' if one.source else ''}" for one in pieces)
     figures = as_data_block(lines, "the source of the project")
     prompt = f"The question:\n{question}\n\nThe figures:\n{figures}"
-    proposal = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, shape, check=judge, max_tokens=3_000)
+    proposal = await thinker.ask(
+        f"{_INSTRUCTIONS}\n{RULE}", prompt, ProposedOptions, "options", description=about, check=judge, max_tokens=3_000
+    )
     report.figures |= {"model": proposal.model} if proposal.model else {}
-    if proposal.data is None:
+    if proposal.value is None:
         return _without_options(report, proposal.refusal, usage=proposal.usage)
-    verdicts = check_options(proposal.data)
+    verdicts = check_options(proposal.value)
     options = report.figures["options"] = [one.row(pieces_by_id) for one, why in verdicts if not why]
     dropped = report.figures["dropped"] = [
         {"title": one_line(one.title), "reason": why} for one, why in verdicts if why

@@ -5,7 +5,7 @@ surrogates. Not a JSON Schema validator (`contract.schema`) and not a lenient re
 try is `repair`, and it only strips what stands around a single whole object.
 """
 
-from ._read import loads, repair
+from ._read import as_list, as_mapping, as_mappings, loads, repair
 from ._scan import source_map
 from ._write import (
     MAX_BYTES,
@@ -31,6 +31,9 @@ __all__ = [
     "Obstacle",
     "Reason",
     "Size",
+    "as_list",
+    "as_mapping",
+    "as_mappings",
     "dumps",
     "loads",
     "measure",

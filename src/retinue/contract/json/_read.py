@@ -199,3 +199,18 @@ def _describe_wrapping(before: str, after: str) -> str:
     if prose:
         parts.append(f"{prose} characters of prose")
     return f"Stripped {' and '.join(parts) or 'nothing but white space'} around the JSON object."
+
+
+def as_mapping(value: object) -> dict[str, Any]:
+    """`value` when it is a JSON object, else an empty one: for data that anybody may have written."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[object]:
+    """`value` when it is a JSON array, else an empty one."""
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def as_mappings(value: object) -> list[dict[str, Any]]:
+    """The objects in a JSON array; none when `value` is not one."""
+    return [cast("dict[str, Any]", item) for item in as_list(value) if isinstance(item, dict)]

@@ -10,7 +10,7 @@ from typing import Final, cast
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.formatting import short_repr
-from retinue.contract.json import pointer
+from retinue.contract.json import as_mapping, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.version import Version
@@ -370,11 +370,6 @@ def flatten(schema: JsonMapping, root: JsonMapping) -> JsonMapping:
                 flat["type"] = [*as_texts(real[0].get("type")), "null"]
             return flat
     return schema
-
-
-def as_mapping(value: object) -> JsonMapping:
-    """`value` if it is a JSON object, else an empty one."""
-    return cast("JsonMapping", value) if isinstance(value, dict) else {}
 
 
 def as_texts(value: object) -> list[str]:

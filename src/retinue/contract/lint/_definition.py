@@ -8,12 +8,12 @@ from retinue.contract import schema as schemas
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import short_repr
-from retinue.contract.json import pointer
+from retinue.contract.json import as_mapping, pointer
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidDefinition
 
-from ._compare import SchemaField, as_mapping, as_texts, fields_of, resolve_ref, subschemas
+from ._compare import SchemaField, as_texts, fields_of, resolve_ref, subschemas
 from .rules import make_finding
 
 _TOOL_KEYS: Final = ("name", "description", "input_schema")

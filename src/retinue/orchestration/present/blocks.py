@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
-from retinue.contract.json import dumps
+from pydantic import ValidationError
+
+from retinue.contract.json import as_list, as_mapping, as_mappings, dumps
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.sanitize import escape_inline, printable
 from retinue.contract.table import Chart, Table, TableColumn
@@ -79,10 +81,8 @@ Block: TypeAlias = Heading | MarkdownBlock | Table | Chart | Sources | OpenIssue
 
 def answer_blocks(data: object) -> tuple[Block, ...]:
     """The blocks of the data of a run's result, in reading order; none when it is not the data of an answer."""
-    if not isinstance(data, dict):
-        return ()
-    members = cast("JsonMapping", data)
-    return (*_section_blocks(_dicts_of(members, "answer")), *_issue_blocks(members))
+    members = as_mapping(data)
+    return (*_section_blocks(as_mappings(members.get("answer"))), *_issue_blocks(members))
 
 
 def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
@@ -92,7 +92,7 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
             yield Heading(_text_of(section, "title"), _text_of(section, "agent"))
         if text := _text_of(section, "text").strip():
             yield MarkdownBlock(text)
-        if files := _dicts_of(section, "artifacts"):  # what its agent created (H7, H15)
+        if files := as_mappings(section.get("artifacts")):  # what its agent created (H7, H15)
             outcome = _text_of(section, "outcome")
             status = "complete" if outcome == "success" else outcome
             rows = tuple(
@@ -115,12 +115,9 @@ def _section_blocks(sections: list[JsonMapping]) -> Iterator[Block]:
                 rest.remove(own)
                 yield own.model_copy(update={"title": ""})
         yield from rest
-        left_out: object = section.get("left_out")
-        if isinstance(left_out, list) and left_out:
-            yield MarkdownBlock(sanitize_markdown(" ".join(str(one) for one in cast("list[object]", left_out))))
-        places: object = section.get("sources")
-        sources = tuple(map(str, cast("list[object]", places))) if isinstance(places, list) else ()
-        if sources:
+        if left_out := as_list(section.get("left_out")):
+            yield MarkdownBlock(sanitize_markdown(" ".join(map(str, left_out))))
+        if sources := tuple(map(str, as_list(section.get("sources")))):
             yield Sources(sources, is_repeated=sources in earlier_sources)
             earlier_sources.add(sources)
 
@@ -160,9 +157,7 @@ class AnswerFigures:
 
 def figures_in(data: object) -> AnswerFigures:
     """The tables and charts of `data`, a JSON value: its members `tables` and `charts`, cut to what can be drawn."""
-    if not isinstance(data, dict):
-        return AnswerFigures()
-    members = cast("JsonMapping", data)
+    members = as_mapping(data)
     left_out: list[str] = []
     tables = _parse_models(Table, members.get("tables"), "tables", limit=_MAX_TABLES, left_out=left_out)
     charts = _parse_models(Chart, members.get("charts"), "charts", limit=_MAX_CHARTS, left_out=left_out)
@@ -185,9 +180,9 @@ def _parse_models(model: type[M], items: object, name: str, *, limit: int, left_
             models.append(model.model_validate_json(dumps(truncated)))
         except (ValueError, TypeError, RecursionError, RetinueError) as error:
             reason = str(getattr(error, "message", "") or type(error).__name__)
-            list_errors = getattr(error, "errors", None)
-            if callable(list_errors) and (details := cast("list[JsonMapping]", list_errors())):
-                reason = f"{'.'.join(map(str, details[0]['loc']))}: {details[0]['msg']}"
+            if isinstance(error, ValidationError):
+                first = error.errors()[0]
+                reason = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
             reason = " ".join(reason.split())[:160].rstrip(".")
             left_out.append(f"`{name}[{place}]` is not a {model.__name__.lower()} and is not shown: {reason}.")
     if len(candidates) > limit:
@@ -198,63 +193,54 @@ def _parse_models(model: type[M], items: object, name: str, *, limit: int, left_
 def _truncate(item: JsonMapping, place: str, left_out: list[str]) -> JsonMapping:
     """`item` with no more columns, rows, labels and series than can be drawn."""
     truncated = dict(item)
-    rows, columns = _list_of(item, "rows"), _list_of(item, "columns")
-    labels, series = _list_of(item, "labels"), _list_of(item, "series")
+    rows, columns, labels, series = (as_list(item.get(name)) for name in ("rows", "columns", "labels", "series"))
     if len(rows) > MAX_ROWS:
         truncated["rows"] = rows[:MAX_ROWS]
         truncated.setdefault("total_rows", len(rows))
     if len(columns) > _MAX_COLUMNS:
         truncated["columns"] = columns[:_MAX_COLUMNS]
         # A row of another width is no row of this table; the noun is the one to say so.
-        truncated["rows"] = [_first_cells(row, _MAX_COLUMNS, width=len(columns)) for row in _list_of(truncated, "rows")]
+        rows = as_list(truncated.get("rows"))
+        truncated["rows"] = [_first_cells(row, _MAX_COLUMNS, width=len(columns)) for row in rows]
         left_out.append(f"`{place}` has {len(columns):,} columns; the first {_MAX_COLUMNS} are shown.")
     if len(labels) > MAX_ROWS:
         truncated["labels"] = labels[:MAX_ROWS]
-        members = [cast("JsonMapping", one) if isinstance(one, dict) else None for one in series]
         truncated["series"] = [
-            one
-            if fields is None
-            else fields | {"values": _first_cells(fields.get("values"), MAX_ROWS, width=len(labels))}
-            for one, fields in zip(series, members, strict=True)
+            {**fields, "values": _first_cells(fields.get("values"), MAX_ROWS, width=len(labels))}
+            if (fields := as_mapping(one))
+            else one
+            for one in series
         ]
         left_out.append(f"`{place}` has {len(labels):,} labels; the first {MAX_ROWS:,} are shown.")
     if len(series) > _MAX_SERIES:
-        truncated["series"] = _list_of(truncated, "series")[:_MAX_SERIES]
+        truncated["series"] = as_list(truncated["series"])[:_MAX_SERIES]
         left_out.append(f"`{place}` has {len(series):,} series; the first {_MAX_SERIES} are shown.")
     return truncated
 
 
 def _first_cells(row: object, limit: int, *, width: int) -> object:
-    if not isinstance(row, list):
-        return row
-    cells = cast("list[object]", row)
-    return cells[:limit] if len(cells) == width else cells
-
-
-def _list_of(item: JsonMapping, name: str) -> list[object]:
-    value: object = item.get(name)
-    return cast("list[object]", value) if isinstance(value, list) else []
+    cells = as_list(row)
+    return cells[:limit] if cells and len(cells) == width else row
 
 
 def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
     """What is not in the answer. Where nothing is, also who came nearest, and what could be asked instead."""
-    unplanned, failures = _dicts_of(data, "not_answered"), _dicts_of(data, "failures")
+    failures = as_mappings(data.get("failures"))
     is_refusal = not data.get("answer")
     refusals: list[OpenIssue] = []
     examples: dict[str, None] = {}
-    for dropped in unplanned:
-        reason, nearest = _text_of(dropped, "reason"), _dicts_of(dropped, "nearest") if is_refusal else []
+    for dropped in as_mappings(data.get("not_answered")):
+        reason, nearest = _text_of(dropped, "reason"), as_mappings(dropped.get("nearest")) if is_refusal else []
         names = [f"{_text_of(one, 'agent')}.{_text_of(one, 'skill')}" for one in nearest]
         others = [as_code(name) for name in names[:_MAX_EXAMPLES] if name not in reason]
         label = "The nearest" if len(others) == len(names) else "Also near"
         text = as_sentences(reason, f"{label}: {', '.join(others)}" if others else "")
         refusals.append(OpenIssue(_text_of(dropped, "clause"), text))
-        own_examples: object = dropped.get("examples") if is_refusal else None
-        entries = cast("list[object]", own_examples) if isinstance(own_examples, list) else []
+        entries = as_list(dropped.get("examples")) if is_refusal else []
         examples |= dict.fromkeys(one for one in entries if isinstance(one, str))
     refusals += [_failure_item(one) for one in failures if _text_of(one, "outcome") == "rejected"]
     failed = [_failure_item(one) for one in failures if _text_of(one, "outcome") != "rejected"]
-    questions = [OpenIssue("", _text_of(one, "text")) for one in _dicts_of(data, "questions")]
+    questions = [OpenIssue("", _text_of(one, "text")) for one in as_mappings(data.get("questions"))]
     if refusals:
         yield OpenIssues("not_answered", tuple(refusals))
     if examples:
@@ -267,16 +253,10 @@ def _issue_blocks(data: JsonMapping) -> Iterator[Block]:
 
 
 def _failure_item(failure: JsonMapping) -> OpenIssue:
-    paths = [as_code(_text_of(one, "path")) for one in _dicts_of(failure, "artifacts")]
+    paths = [as_code(_text_of(one, "path")) for one in as_mappings(failure.get("artifacts"))]
     files = f"It wrote {', '.join(paths)}" if paths else ""
     text = as_sentences(_text_of(failure, "message"), _text_of(failure, "hint"), files)
     return OpenIssue(_text_of(failure, "title"), text, _text_of(failure, "agent"))
-
-
-def _dicts_of(data: JsonMapping, name: str) -> list[JsonMapping]:
-    value: object = data.get(name)
-    entries = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
 
 
 def _text_of(one: Mapping[str, object], name: str) -> str:
@@ -343,9 +323,8 @@ _MAX_PLACE: Final = 300
 def sources_in(data: object) -> tuple[str, ...]:
     """The places that `data` cites, each once, in order; at most fifty."""
     places: list[str] = []
-    for name in _LISTS if isinstance(data, dict) else ():
-        items: object = cast("dict[str, object]", data).get(name)
-        for item in cast("list[object]", items) if isinstance(items, list) else ():
+    for name in _LISTS:
+        for item in as_list(as_mapping(data).get(name)):
             if len(places) == _MAX_PLACES * 4:  # a list of many thousand is not read to its end
                 break
             # Bare words are kinds of sources ("docs", "code"), not places.
@@ -359,9 +338,7 @@ def place_of(item: object) -> str:
     """The place that one citation names (`path:line`, an address, a commit); empty when it names none."""
     if isinstance(item, str):
         return _clip(item)
-    if not isinstance(item, dict):
-        return ""
-    fields = cast("dict[str, object]", item)
+    fields = as_mapping(item)
     place = next((fields[name] for name in _PLACES if isinstance(fields.get(name), str) and fields[name]), "")
     line = next((fields[name] for name in _LINES if isinstance(fields.get(name), int)), None)
     if not place:

@@ -6,12 +6,12 @@ Every word of it is foreign text.
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias, cast
 
-from retinue.contract.json import dumps
+from retinue.contract.event import Decision
+from retinue.contract.json import as_list, as_mapping, as_mappings, dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Outcome, label_of
 from retinue.contract.table import Table, TableColumn
-from retinue.orchestration.plan_state import RecordedDecision
 from retinue.orchestration.planning import allocations_of, planning_of
 from retinue.orchestration.present.blocks import (
     Block,
@@ -35,51 +35,41 @@ _MAX_CHARS: Final = 120
 
 def answer_and_explanation(data: object) -> tuple[Block, ...]:
     """The blocks of the data of a run's result, its explanation last when it has one."""
-    if not isinstance(data, dict):
-        return ()
-    whole = cast("JsonMapping", data)
-    explanation: object = whole.get("explanation")
-    if not isinstance(explanation, dict):
-        return tuple(answer_blocks(whole))
-    return (*answer_blocks(whole), *explanation_blocks(cast("JsonMapping", explanation)))
+    return (*answer_blocks(data), *explanation_blocks(as_mapping(as_mapping(data).get("explanation"))))
 
 
 def explanation_blocks(explanation: JsonMapping) -> Iterator[Block]:
     """What `explain` gives, in reading order."""
-    if isinstance(explanation.get("planning"), dict):
-        planning = cast("JsonMapping", explanation["planning"])
+    if planning := as_mapping(explanation.get("planning")):
         yield Heading("Who made the plan")
         move = as_line(str(planning["move"]).replace("_", " "))
         by = "The rules" if planning["by"] == "rules" else f"A model, {as_code(str(planning.get('model', '')))}: {move}"
         corrections: object = planning.get("corrections")
         times = f" Its draft was sent back {corrections} times." if corrections else ""
         yield MarkdownBlock(f"{by}.{times} {as_prose(str(planning.get('reason', '')))}".rstrip())
-    for clause in _entries(explanation, "clauses"):
+    for clause in as_mappings(explanation.get("clauses")):
         yield from _clause_blocks(clause)
-    confidence: object = explanation.get("confidence")
-    if isinstance(confidence, dict):
-        level = cast("JsonMapping", confidence)
+    if level := as_mapping(explanation.get("confidence")):
         yield Heading("How sure it is")
         yield MarkdownBlock(
             f"{str(level['label']).capitalize()}: {level['value']:.2f}, by what the agents say of themselves."
         )
     dropped: list[str] = []
-    for one in _entries(explanation, "dropped"):
-        near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in _entries(one, "nearest"))
+    for one in as_mappings(explanation.get("dropped")):
+        near = ", ".join(as_code(f"{each['agent']}.{each['skill']}") for each in as_mappings(one.get("nearest")))
         nearest = f" Nearest: {near}." if near else ""
         dropped.append(f"- {as_line(_clip(str(one['clause'])))}: {as_prose(str(one['reason']))}{nearest}")
     if dropped:
         yield Heading("Why something was left out")
         yield MarkdownBlock("\n".join(dropped))
     decisions: list[str] = []
-    for one in _entries(explanation, "decisions"):
+    for one in as_mappings(explanation.get("decisions")):
         node = f"{as_code(str(one['node']))} " if one["node"] else ""
         decisions.append(f"- {node}{as_line(str(one['move']).replace('_', ' '))}: {as_prose(str(one['reason']))}")
     if decisions:
         yield Heading("What was decided on the way")
         yield MarkdownBlock("\n".join(decisions))
-    tokens: object = explanation.get("tokens")
-    facts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+    facts = as_mapping(explanation.get("tokens"))
     full, used = facts.get("full"), facts.get("handed_on")
     if isinstance(full, int) and isinstance(used, int) and full:
         yield Heading("How much of the results was passed on")
@@ -103,12 +93,10 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     )
     # With which model its agent thinks, why, and how hard (A31).
     text = ""
-    model: object = clause.get("model")
-    if isinstance(model, dict):
-        facts = cast("JsonMapping", model)
+    if facts := as_mapping(clause.get("model")):
         name = as_code(str(facts.get("model") or facts.get("tier") or ""))
         score = f", score {facts['score']}" if "score" in facts else ""
-        points = "; ".join(map(str, cast("list[object]", facts.get("reasons") or [])))
+        points = "; ".join(map(str, as_list(facts.get("reasons"))))
         why = "; ".join(filter(None, (str(facts.get("why", "")), points)))
         text = f" It thinks with {name}{score}{f': {as_prose(why)}' if why else ''}."
     if "thinking" in clause:
@@ -120,7 +108,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
             round(float(one["share"]), 2),
             "; ".join(filter(None, (str(one.get("reason", "")), str(one["verdict"])))),
         )
-        for one in _entries(clause, "candidates")
+        for one in as_mappings(clause.get("candidates"))
     ]
     if considered:
         columns = (TableColumn(name="considered"), TableColumn(name="fit", kind="number"), TableColumn(name="because"))
@@ -131,7 +119,7 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
             _clip(dumps(one["value"])),
             binding_origin(str(one["how"]), str(one.get("words", "")), clause=str(clause["clause"])),
         )
-        for one in _entries(clause, "parameters")
+        for one in as_mappings(clause.get("parameters"))
     ]
     if bound:
         columns = (TableColumn(name="parameter"), TableColumn(name="value"), TableColumn(name="from"))
@@ -139,10 +127,6 @@ def _clause_blocks(clause: JsonMapping) -> Iterator[Block]:
     questions = cast("list[str]", clause["questions"])
     if questions:
         yield MarkdownBlock("\n".join(f"- to be asked: {as_prose(text)}" for text in questions))
-
-
-def _entries(data: JsonMapping, name: str) -> list[JsonMapping]:
-    return cast("list[JsonMapping]", data.get(name) or [])
 
 
 def _clip(text: str) -> str:
@@ -168,14 +152,16 @@ def outcome_label(outcome: Outcome | None) -> tuple[str, Tone]:
     return _LABELS[outcome]
 
 
-def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidence: float | None = None) -> JsonMapping:
+def explain(
+    plan: Plan, decisions: Iterable[tuple[str, Decision]] = (), *, confidence: float | None = None
+) -> JsonMapping:
     """Who was considered for each clause and why, how each parameter got its value, what was dropped and decided.
 
     `clauses` and `dropped` are the plan's; `decisions` the run's, in order, but for those that only repeat the plan.
 
     Args:
         plan: What was to be done.
-        decisions: What was decided while it was.
+        decisions: What was decided while it was, each with its node: `n1/n2` of a child run, empty for the run.
         confidence: How sure the answer is, when somebody computed it.
     """
     facts: JsonMapping = {}
@@ -187,9 +173,6 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
         facts["planning"] = {
             name: value for name, value in entries if value not in ("", 0, []) and name not in {"usage", "text"}
         }
-    run_decisions = [
-        one for one in decisions if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
-    ]
     allocations = allocations_of(plan)
     return facts | {
         "clauses": [_clause(node, allocations.get(node.id)) for node in plan.nodes],
@@ -198,8 +181,9 @@ def explain(plan: Plan, decisions: Iterable[RecordedDecision] = (), *, confidenc
             for one in plan.dropped
         ],
         "decisions": [
-            {"node": one.node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
-            for one in run_decisions
+            {"node": node, "move": one.move, "reason": one.reason, **({"facts": one.facts} if one.facts else {})}
+            for node, one in decisions
+            if one.move not in {"choose", "drop"} and not one.move.startswith("plan_")
         ],
     }
 

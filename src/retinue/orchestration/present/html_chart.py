@@ -159,6 +159,7 @@ def _lines(chart: Chart, labels: Sequence[str]) -> tuple[Any, int]:
             picture.add_line(data, name=_clip(one.name, _MAX_LABEL), stroke_color=_colour(number))
     tree = picture.to_svg_group(_WIDTH, _LINE_PX)
     for path in tree.iter("path"):
+        # A path of one point shows nothing; with a line of no length, its round ends make a dot.
         if " L " not in path.get("d"):
             path.set("d", f"{path.get('d')} h 0")
             path.set("stroke-width", "5")
@@ -197,6 +198,7 @@ def _scaled(value: float, unit: float) -> float:
 def _axis_range(chart: Chart, unit: float) -> tuple[float, float]:
     """Where the axis begins and ends; nought is always on it."""
     values = [_scaled(value, unit) for one in chart.series for value in one.values if value is not None]
+    # Nought twice, since `min` of a single number without values beside it is an error.
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     return (low, high) if high - low > _MIN_VALUE else (0.0, 1.0)
 

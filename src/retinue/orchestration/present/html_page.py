@@ -3,9 +3,11 @@
 What surrounds them, and what keeps them harmless, is in `html_markup`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, assert_never, cast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, assert_never
 
+from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Table, TableColumn
@@ -21,15 +23,7 @@ from retinue.orchestration.present.blocks import (
 )
 from retinue.orchestration.present.blocks_markdown import ISSUE_TITLES, omission_note
 from retinue.orchestration.present.explanation import answer_and_explanation, outcome_label
-from retinue.orchestration.present.html_markup import (
-    CHART_STYLE,
-    STYLE,
-    document,
-    element,
-    link,
-    markdown_to_html,
-    text,
-)
+from retinue.orchestration.present.html_markup import CHART_STYLE, document, element, link, markdown_to_html, text
 from retinue.orchestration.present.numbers import (
     column_heading,
     format_duration,
@@ -50,12 +44,14 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
         run: Its id, when it can be found again by it.
         created_at: When it was made, as a person reads it.
     """
-    data = cast("JsonMapping", result.data) if isinstance(result.data, dict) else {}
+    data = as_mapping(result.data)
     goal = _line(str(data.get("goal") or "")) or "Answer"
     goal = goal[:1].upper() + goal[1:]
     blocks = answer_and_explanation(data)
     word, style = outcome_label(result.outcome)
-    agents = dict.fromkeys(str(one.get("agent")) for name in ("answer", "failures") for one in _dicts(data, name))
+    agents = dict.fromkeys(
+        str(one.get("agent")) for name in ("answer", "failures") for one in as_mappings(data.get(name))
+    )
     facts = [_plural(len(agents), "agent") if len(agents) > 3 else ", ".join(agents)] if agents else []
     if result.duration_ns is not None:
         facts.append(format_duration(result.duration_ns))
@@ -72,12 +68,9 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
         element("header", element("h1", text(goal)) + element("p", meta, class_="meta")),
         element("main", "\n".join(_answer_parts(blocks, result))),
         _provenance(result, data),
-        style=STYLE + CHART_STYLE,
+        style=f"\n{Path(__file__).with_name('page.css').read_text('utf-8')}{CHART_STYLE}",
         created_at=created_at,
     )
-
-
-# The answer.
 
 
 def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
@@ -91,10 +84,7 @@ def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
             case Table():
                 yield _table_html(block)
             case Chart():
-                from retinue.orchestration.present.html_chart import (  # noqa: PLC0415 - takes leather
-                    caption_of,
-                    chart_svg,
-                )
+                from retinue.orchestration.present.html_chart import caption_of, chart_svg  # noqa: PLC0415 - takes leather
 
                 caption = element("figcaption", text(_line(caption_of(block))))
                 yield element("figure", caption + chart_svg(block, name=f"chart-{number}"), class_="chart")
@@ -170,33 +160,25 @@ def _table_html(table: Table) -> str:
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=label) + notes
 
 
-# How it came about.
-
-
 def _provenance(result: Result, data: JsonMapping) -> str:
     """The plan, with who did what, and the warnings; folded, because most readers want the answer only."""
     parts: list[str] = []
-    plan: object = data.get("plan")
-    if nodes := _dicts(cast("JsonMapping", plan), "nodes") if isinstance(plan, dict) else []:
-        outcomes = {
-            str(one.get("node")): str(one.get("outcome")) for key in ("answer", "failures") for one in _dicts(data, key)
-        }
-        unneeded: object = data.get("not_needed")
-        for one in cast("list[object]", unneeded) if isinstance(unneeded, list) else ():
+    if nodes := as_mappings(as_mapping(data.get("plan")).get("nodes")):
+        ends = (*as_mappings(data.get("answer")), *as_mappings(data.get("failures")))
+        outcomes = {str(one.get("node")): str(one.get("outcome")) for one in ends}
+        for one in as_list(data.get("not_needed")):
             outcomes.setdefault(str(one), "not needed")
         rows: list[tuple[Cell, ...]] = []
         for node in nodes:
             name = str(node.get("id", ""))
-            needs: object = node.get("needs")
-            after = ", ".join(map(str, cast("list[object]", needs))) if isinstance(needs, list) else ""
+            after = ", ".join(map(str, as_list(node.get("needs"))))
             agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
             rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name, "")))
         columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
         parts.append(
             _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
         )
-        tokens: object = data.get("tokens")
-        token_counts = cast("JsonMapping", tokens) if isinstance(tokens, dict) else {}
+        token_counts = as_mapping(data.get("tokens"))
         full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
         if isinstance(full, int) and isinstance(handed_on, int) and full:
             counter = _line(str(token_counts.get("counter", "counted")))
@@ -210,15 +192,6 @@ def _provenance(result: Result, data: JsonMapping) -> str:
         )
         parts.append(element("h3", "Warnings") + element("ul", "\n".join(items)))
     return element("details", element("summary", "How this was found") + "\n".join(parts)) if parts else ""
-
-
-# Words.
-
-
-def _dicts(data: JsonMapping, name: str) -> list[JsonMapping]:
-    value: object = data.get(name)
-    entries: Iterable[object] = cast("list[object]", value) if isinstance(value, list) else ()
-    return [cast("JsonMapping", one) for one in entries if isinstance(one, dict)]
 
 
 def _plural(number: int, noun: str) -> str:

@@ -3,12 +3,10 @@
 import re
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from retinue.contract.result import Usage
-
-if TYPE_CHECKING:
-    from retinue.contract.table import TableColumn
+from retinue.contract.table import TableColumn
 
 _STEPS: Final = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _MAX_DRAWABLE: Final = 1e300
@@ -53,17 +51,18 @@ def format_grouped(value: object) -> str:
         return format_exact(value)
     text = format_figure(value)
     whole, dot, rest = text.partition(".")
+    # The whole of -0.5 is "-0", which as a number has lost its sign.
     return f"{int(whole):,}{dot}{rest}" if whole.lstrip("-").isdigit() and whole != "-0" else text
 
 
-def column_heading(column: "TableColumn") -> str:
+def column_heading(column: TableColumn) -> str:
     """The name of a column, with its unit unless the name says it already."""
     unit = column.unit or ""
     words = column.name.replace("(", " ").replace(")", " ").split()
     return f"{column.name} ({unit})" if unit and unit not in words else column.name
 
 
-def is_quantity(column: "TableColumn") -> bool:
+def is_quantity(column: TableColumn) -> bool:
     """Whether the numbers in a column count or measure something, so that commas help to read them."""
     return column.kind == "number" and _NAMES_ONLY.search(column.name.strip()) is None
 

@@ -42,6 +42,7 @@ def chart_text(chart: Chart, *, width: int = 72, is_ascii: bool = False) -> str:
 def _bars(chart: Chart, width: int) -> Iterator[str]:
     several, bar_count = len(chart.series) > 1, max(1, _MAX_BARS // len(chart.series))
     values = [clamp(value) for one in chart.series for value in one.values[:bar_count] if value is not None]
+    # As in `html_chart`: with no values at all, `min` wants two numbers.
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     size = (high - low) or 1.0
     grid = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
@@ -60,6 +61,7 @@ def _bars(chart: Chart, width: int) -> Iterator[str]:
             bar = Bar(size, start, max(end, start + size / width / 4) if value else end)  # a small value still shows
             names = _text("" if number else label), _text(one.name)
             grid.add_row(*names[: 1 + several], _text(_value_text(value, chart.unit)), bar)
+    # Without the environment, whose COLUMNS and FORCE_COLOR rich would put above what is given here.
     screen = Console(file=StringIO(), width=width, color_system=None, legacy_windows=False, _environ={})
     with screen.capture() as capture:
         screen.print(grid)

@@ -28,8 +28,6 @@ from retinue.orchestration.reader.tables import QUERY_PARTS, accepts_query, tabl
 from retinue.orchestration.reader.text_tokens import FUNCTION_STEMS, word_tokens
 from retinue.orchestration.reader.values import READERS, ClauseWords, SkillVocabulary, Value
 
-__all__ = ["BoundParameters", "ReaderEnvironment", "bind"]
-
 _MAX_CLAUSE: Final = 10_000
 
 
@@ -81,15 +79,15 @@ def bind(
     text = clause[:_MAX_CLAUSE]
     parameters = parameters_of(skill.input_schema) if parameters is None else parameters
     facts: Facts | None = None
-    if environment.facts is not None and agent is not None:  # facts are read only where a parameter can be told by them
-        has_names = any(one.facts not in {"", "path"} for one in parameters)
-        facts = environment.facts(agent, skill.name) if has_names or accepts_query(skill) else None
+    if agent is not None and (accepts_query(skill) or any(one.facts not in {"", "path"} for one in parameters)):
+        facts = environment.facts_of(agent, skill.name)  # which costs time: only where a parameter can be told by them
     if accepts_query(skill):
         presets = {**{one.parameter: one.value for one in before}, **(preset or {})}
         query = None if facts is None else table_parameters(skill, text, facts, presets)
         if query is not None:
             return _bind_query(skill, text, query, dict(preset or {}), parameters)
         parameters = [one for one in parameters if one.name not in QUERY_PARTS]
+    # What is given wins over what is said, that over what an earlier clause said, and all of it over a default.
     bound = {name: Binding(parameter=name, value=value, how="given") for name, value in (preset or {}).items()}
     # What is given is read all the same, so that its words are not taken for something else.
     read: dict[str, Binding] = {}

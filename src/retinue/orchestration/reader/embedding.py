@@ -98,7 +98,15 @@ class SentenceEmbedder:
         import numpy as np  # noqa: PLC0415 - optional
 
         digests = [sha256(text.encode(errors="replace")).digest() for text in texts]
-        embeddings = _read_cache(self._cache, state) if self._cache else {}
+        embeddings: dict[bytes, bytes] = {}
+        head, _, body = (
+            read_cache_file(self._cache, max_bytes=_MAX_BYTES).partition(b"\n") if self._cache else (b"",) * 3
+        )
+        cached_state, _, size = head.partition(b" ")
+        if cached_state == state:  # else another model made them
+            step = _DIGEST_BYTES + int(size)
+            for at in range(0, len(body), step):
+                embeddings[body[at : at + _DIGEST_BYTES]] = body[at + _DIGEST_BYTES : at + step]
         missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in embeddings}
         if missing:
             rows = self._embed(list(missing.values()), "passage")
@@ -125,12 +133,24 @@ class SentenceEmbedder:
     def _text_embedding(self) -> "TextEmbedding":
         try:
             from fastembed import TextEmbedding  # noqa: PLC0415 - optional, and slow to import
+            from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - as above
             from loguru import logger  # noqa: PLC0415 - as above
 
             logger.disable("fastembed")  # it writes to stderr what the error below says
             location: dict[str, Any] = {}
             if self._folder is not None:
-                _register(self.model, self._folder)
+                # fastembed has one list of models for the whole process, and refuses the same name twice.
+                if all(one["model"] != self.model for one in TextEmbedding.list_supported_models()):
+                    pooling = self._folder / _POOLING_FILE
+                    takes_first = pooling.is_file() and json.loads(pooling.read_bytes()).get("pooling_mode_cls_token")
+                    TextEmbedding.add_custom_model(
+                        model=self.model,
+                        pooling=PoolingType.CLS if takes_first else PoolingType.MEAN,
+                        normalization=False,
+                        sources=ModelSource(url=self._folder.as_uri()),  # never read: the path is given
+                        dim=0,  # nothing here asks for it
+                        model_file=_model_file(self._folder),
+                    )
                 location = {"specific_model_path": str(self._folder), "cache_dir": str(self._folder)}
             return TextEmbedding(
                 self.model, threads=1, providers=["CPUExecutionProvider"], local_files_only=True, **location
@@ -148,32 +168,3 @@ def _model_file(folder: Path) -> str:
         if (folder / name).is_file():
             return name
     raise MissingFile(f"There is no embedding model in {str(folder)!r}.", hint=_HINT, path=str(folder))
-
-
-def _register(name: str, folder: Path) -> None:
-    """Make the model of `folder` known to fastembed, which has one list of them for the whole process."""
-    from fastembed import TextEmbedding  # noqa: PLC0415 - optional
-    from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415 - optional
-
-    if any(one["model"] == name for one in TextEmbedding.list_supported_models()):
-        return
-    pooling = folder / _POOLING_FILE
-    takes_first = pooling.is_file() and json.loads(pooling.read_bytes()).get("pooling_mode_cls_token")
-    TextEmbedding.add_custom_model(
-        model=name,
-        pooling=PoolingType.CLS if takes_first else PoolingType.MEAN,
-        normalization=False,
-        sources=ModelSource(url=folder.as_uri()),  # never read: the path is given
-        dim=0,  # nothing here asks for it
-        model_file=_model_file(folder),
-    )
-
-
-def _read_cache(path: Path, state: bytes) -> dict[bytes, bytes]:
-    """The embeddings kept in a file, by the digest of their texts; none when another model made them."""
-    head, _, body = read_cache_file(path, max_bytes=_MAX_BYTES).partition(b"\n")
-    cached_state, _, size = head.partition(b" ")
-    if cached_state != state:
-        return {}
-    step = _DIGEST_BYTES + int(size)
-    return {body[at : at + _DIGEST_BYTES]: body[at + _DIGEST_BYTES : at + step] for at in range(0, len(body), step)}

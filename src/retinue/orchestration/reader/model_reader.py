@@ -11,7 +11,7 @@ has a size that it never exceeds, however many agents, columns or branches there
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, zip_longest
+from itertools import chain, zip_longest
 from typing import Annotated, Final, cast
 
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError
@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.facts import FACTS_KEYWORD, Facts
-from retinue.contract.json import dumps
+from retinue.contract.json import as_list, dumps
 from retinue.contract.model import JsonMapping, Many, Model, SnakeName
 from retinue.contract.names import nearest
 from retinue.contract.plan import Candidate, Delegation, Dropped, Plan
@@ -36,7 +36,7 @@ from retinue.orchestration.reader.planner import Planner, check_goal
 from retinue.orchestration.reader.tables import facts_text, unknown_names
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
 from retinue.orchestration.run_request import Caller
-from retinue.orchestration.structured_model import StructuredAnswer, StructuredModel, shape_of
+from retinue.orchestration.structured_model import StructuredAnswer, StructuredModel
 
 MAX_NODES: Final = 40
 """A model that plans more has not understood; a larger plan is made in parts, each by its own."""
@@ -129,7 +129,6 @@ class Split:
     plan: Plan | None
     reason: str
     usage: Usage | None = None
-    model: str | None = None
 
 
 @dataclass(slots=True)
@@ -183,24 +182,16 @@ class ModelReader:
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
-        text = check_goal(goal)
-        if not self._skills:
-            return self._plan_by_rules(
-                text, environment, model, StructuredAnswer(None, None, "", refusal="there is no agent to ask")
-            )
+        text, name = check_goal(goal), model.model.name
         draft, plan, reply = await self._draft(text, model, environment=environment, answers=answers)
+        planning = Planning(model=name, corrections=reply.corrections, usage=reply.usage)
         if draft is None:
-            return self._plan_by_rules(text, environment, model, reply)
-        planning = Planning(
-            by="model",
-            model=model.model.name,
-            move=draft.move,
-            reason=draft.reason,
-            text=draft.text,
-            corrections=reply.corrections,
-            usage=reply.usage,
-        )
-        return with_planning(self.finish(plan), planning)
+            plan = self.rules.plan(text, environment=environment)
+            reason = f"The rules made the plan, since `{name}` made none: {reply.refusal.rstrip('.')}."
+            update = {"by": "rules", "reason": reason, "refused": reply.objections}
+        else:
+            update = {"by": "model", "move": draft.move, "reason": draft.reason, "text": draft.text}
+        return with_planning(self.finish(plan), planning.model_copy(update=update))
 
     async def split(
         self,
@@ -235,7 +226,7 @@ class ModelReader:
         )
         reason = reply.refusal if draft is None else draft.reason
         parts = self.finish(plan) if draft is not None and len(plan.nodes) > 1 else None
-        return Split(parts, reason, reply.usage, model.model.name)
+        return Split(parts, reason, reply.usage)
 
     async def _draft(
         self,
@@ -248,17 +239,26 @@ class ModelReader:
         limit: int = MAX_NODES,
         whole: str = "",
         extra: str = "",
-    ) -> tuple[DraftedPlan | None, Plan, StructuredAnswer]:
+    ) -> tuple[DraftedPlan | None, Plan, StructuredAnswer[DraftedPlan]]:
         """A draft that holds, with its plan; None and an empty plan when there is none; and what came of asking."""
+        if not self._skills:
+            return None, Plan(), StructuredAnswer(None, None, model.model.name, refusal="there is no agent to ask")
         valid: list[tuple[DraftedPlan, Plan]] = []
 
-        def check(data: JsonMapping) -> list[str]:
+        def check(draft: DraftedPlan) -> list[str]:
             try:
-                draft = DraftedPlan.model_validate(data)
                 plan = Plan(goal=goal, nodes=[self._delegation(one, environment) for one in draft.nodes])
             except (ValidationError, InvalidInput) as error:
                 return [str(error)]
-            objections = [*draft.contradictions(), *self._objections(plan, ancestors, environment)]
+            objections = list(draft.contradictions())
+            findings = (*self._check.findings(plan), *self._check.cycles(plan, ancestors))
+            objections += [f"At `{one.path}`: {one.message} {one.fix}" for one in findings if one.severity == "error"]
+            for node in plan.nodes:
+                _, skill = self._skills.get((node.agent, node.skill or ""), (None, None))
+                if skill is not None:
+                    facts = environment.facts_of(node.agent, skill.name)
+                    unknown = unknown_values(skill, node.parameters, facts, environment)
+                    objections += [f"In `{node.id}`: {each}" for each in unknown]
             if answers and draft.move == "clarify":
                 objections.append("It was asked already: go on without.")
             if len(plan.nodes) > limit:
@@ -270,8 +270,8 @@ class ModelReader:
         prompt = goal_prompt(
             goal, self._nearest(goal, environment), environment=environment, answers=answers, full_goal=whole
         )
-        reply = await model.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, shape_of(DraftedPlan, "plan"), check=check)
-        draft, plan = valid[-1] if reply.data is not None else (None, Plan())
+        reply = await model.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, DraftedPlan, "plan", check=check)
+        draft, plan = valid[-1] if reply.value is not None else (None, Plan())
         return draft, plan, reply
 
     def _nearest(self, goal: str, environment: ReaderEnvironment) -> Iterator[tuple[Definition, Skill]]:
@@ -282,7 +282,7 @@ class ModelReader:
             self.rules.router.route(piece, limit=_MAX_CANDIDATES).candidates for piece in list(pieces)[:_MAX_PIECES]
         ]
         near = [(one.agent, one.skill) for one in chain.from_iterable(zip_longest(*ranked)) if one is not None]
-        facts = {key: environment.facts(*key) for key in self._skills} if environment.facts is not None else {}
+        facts = {key: environment.facts_of(*key) for key in self._skills}
         mentions = {key: count_mentions(one, goal) for key, one in facts.items() if one is not None}
         by_facts = sorted((key for key, count in mentions.items() if count), key=lambda key: -mentions[key])
         order = dict.fromkeys([*near[:_MAX_FIRST], *by_facts[:_MAX_FIRST], *near[_MAX_FIRST:], *self._skills])
@@ -313,18 +313,6 @@ class ModelReader:
             update={"parameters": bound.parameters, "bindings": bound.bindings, "questions": questions}
         )
 
-    def _objections(self, plan: Plan, ancestors: tuple[Caller, ...], environment: ReaderEnvironment) -> Iterator[str]:
-        """What keeps `plan` from being walked here, or is not there."""
-        for one in (*self._check.findings(plan), *self._check.cycles(plan, ancestors)):
-            if one.severity == "error":
-                yield f"At `{one.path}`: {one.message} {one.fix}"
-        for node in plan.nodes:
-            _, skill = self._skills.get((node.agent, node.skill or ""), (None, None))
-            if skill is not None:
-                facts = environment.facts(node.agent, skill.name) if environment.facts is not None else None
-                for one in unknown_values(skill, node.parameters, facts, environment):
-                    yield f"In `{node.id}`: {one}"
-
     def _with_candidates(self, plan: Plan, draft: DraftedPlan) -> Plan:
         """`plan` with who else could do each node (A14), and what of the goal is left out, with who came nearest."""
         nodes: list[Delegation] = []
@@ -345,21 +333,6 @@ class ModelReader:
     def _allowed(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         return [one for one in candidates if (one.agent, one.skill) in self._skills]
 
-    def _plan_by_rules(
-        self, goal: str, environment: ReaderEnvironment, model: StructuredModel, reply: StructuredAnswer
-    ) -> Plan:
-        """The rules' plan, with why it is not the model's."""
-        name = model.model.name
-        planning = Planning(
-            by="rules",
-            model=name,
-            reason=f"The rules made the plan, since `{name}` made none: {reply.refusal.rstrip('.')}.",
-            corrections=reply.corrections,
-            refused=reply.objections,
-            usage=reply.usage,
-        )
-        return with_planning(self.finish(self.rules.plan(goal, environment=environment)), planning)
-
 
 def unknown_values(
     skill: Skill,
@@ -373,14 +346,12 @@ def unknown_values(
     for name, inside in cast("dict[str, JsonMapping]", skill.input_schema.get("properties") or {}).items():
         kind = str(inside.get(FACTS_KEYWORD) or cast("JsonMapping", inside.get("items") or {}).get(FACTS_KEYWORD, ""))
         value = parameters.get(name)
-        for one in cast("list[object]", value if isinstance(value, list) else [value]):
+        for one in as_list(value) or [value]:
             if not (kind and isinstance(one, str) and one):
                 continue
             if kind == "path" and environment.exists is not None and not environment.exists(one):
-                yield (
-                    f"There is no `{one_line(one)}` here. "
-                    f"{_suggestion(one, environment.find(one) if environment.find else ())}"
-                )
+                near = environment.find(one) if environment.find else ()
+                yield f"There is no `{one_line(one)}` here. {_suggestion(one, near)}"
             elif facts is not None and facts.is_complete and one not in facts.names.get(kind, (one,)):
                 yield f"There is no {kind} `{one_line(one)}`. {_suggestion(one, facts.names[kind])}"
 
@@ -457,9 +428,10 @@ def goal_prompt(
     # What several skills have in common stands there once.
     owners: dict[int, list[str]] = {}
     texts: dict[int, str] = {}
-    for agent, skill in islice(visible, _MAX_FACTS if environment.facts is not None else 0):
-        facts = environment.facts(agent, skill.name) if environment.facts is not None else None
+    for agent, skill in visible[:_MAX_FACTS]:
+        facts = environment.facts_of(agent, skill.name)
         if facts is not None and (facts.tables or facts.names):
+            # By identity: skills with the same source of facts are given the same object (`FactsReader`).
             owners.setdefault(id(facts), []).append(f"{agent}.{skill.name}")
             texts[id(facts)] = texts.get(id(facts)) or describe_facts(facts, about=goal)
     limit = FACTS_CHARS // max(len(texts), 1)

@@ -20,6 +20,7 @@ from retinue.agents.grants import Grants
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Skill
 from retinue.contract.facts import FACTS_KEYWORD, Facts
+from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.schema import Validator, compile as compiled
 from retinue.errors import InvalidDefinition, RetinueError
@@ -54,6 +55,10 @@ class ReaderEnvironment:
     exists: Callable[[str], bool] | None = None
     find: Callable[[str], Sequence[str]] | None = None
     facts: Callable[[str, str], Facts | None] | None = None
+
+    def facts_of(self, agent: str, skill: str) -> Facts | None:
+        """What the parameters of a skill can be here, as far as it is known."""
+        return None if self.facts is None else self.facts(agent, skill)
 
 
 EMPTY_ENVIRONMENT: Final = ReaderEnvironment()
@@ -113,16 +118,14 @@ class Parameter:
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         """What each of the texts it accepts means; empty where nobody says."""
-        options = self.schema.get("enum")
-        if not isinstance(options, list):
-            branches = self.schema.get("anyOf") or self.schema.get("oneOf")
-            variants = cast("list[object]", branches) if isinstance(branches, list) else []
-            options = [cast("JsonMapping", branch).get("const") for branch in variants if isinstance(branch, dict)]
-        about = self.schema.get("enumDescriptions")
-        texts = cast("list[object]", about) if isinstance(about, list) else []
+        options = as_list(self.schema.get("enum"))
+        if not options:
+            branches = as_mappings(self.schema.get("anyOf") or self.schema.get("oneOf"))
+            options = [branch.get("const") for branch in branches]
+        texts = as_list(self.schema.get("enumDescriptions"))
         return {
             option: str(text or "")
-            for option, text in zip_longest(cast("list[object]", options), texts)
+            for option, text in zip_longest(options, texts)
             if isinstance(option, str) and option
         }
 
@@ -185,15 +188,11 @@ def accepts_free_text(skill: Skill) -> bool:
 
 def parameters_of(input_schema: Mapping[str, object]) -> tuple[Parameter, ...]:
     """The parameters of a skill, in the order of its schema."""
-    properties = input_schema.get("properties")
-    required = input_schema.get("required")
-    needed = set(cast("list[object]", required)) if isinstance(required, list) else set[object]()
-    if not isinstance(properties, dict):
-        return ()
+    properties, required = as_mapping(input_schema.get("properties")), as_list(input_schema.get("required"))
     return tuple(
-        Parameter(name, _resolve_schema(cast("JsonMapping", inside), input_schema), dict(input_schema), name in needed)
-        for name, inside in cast("dict[str, object]", properties).items()
-        if isinstance(inside, dict)
+        Parameter(name, _resolve_schema(properties[name], input_schema), dict(input_schema), name in required)
+        for name in properties
+        if isinstance(properties[name], dict)  # `true` is a schema too
     )
 
 
@@ -215,19 +214,14 @@ def _resolve_schema(schema: JsonMapping, root: Mapping[str, object]) -> JsonMapp
         if isinstance(reference := resolved.get("$ref"), str):
             target: object = root
             for part in reference.removeprefix("#/").split("/"):  # one that points elsewhere says nothing
-                target = cast("JsonMapping", target).get(part) if isinstance(target, dict) else None
-            resolved = {
-                **(cast("JsonMapping", target) if isinstance(target, dict) else {}),
-                **{key: value for key, value in resolved.items() if key != "$ref"},
-            }
+                target = as_mapping(target).get(part)
+            resolved = {**as_mapping(target), **{key: value for key, value in resolved.items() if key != "$ref"}}
             continue
-        branches = resolved.get("anyOf")
-        if isinstance(branches, list):
-            rest = [branch for branch in cast("list[JsonMapping]", branches) if branch != {"type": "null"}]
-            if len(rest) == 1 and len(rest) < len(cast("list[object]", branches)):
-                resolved = {**rest[0], **{key: value for key, value in resolved.items() if key != "anyOf"}}
-                continue
-        break
+        branches = as_list(resolved.get("anyOf"))
+        rest = [branch for branch in branches if branch != {"type": "null"}]
+        if len(rest) != 1 or len(branches) == 1:
+            break
+        resolved = {**as_mapping(rest[0]), **{key: value for key, value in resolved.items() if key != "anyOf"}}
     return resolved
 
 
@@ -253,7 +247,7 @@ class FactsReader:
             if source is None:
                 return None
             if source not in self._cache:
-                self._cache[source] = None
+                self._cache[source] = None  # stays when it fails: what failed once is not asked for every skill
                 self._cache[source] = source(self._workspace)
             return self._cache[source]
         except Exception as error:  # noqa: BLE001 - what facts there are is said by anybody's code

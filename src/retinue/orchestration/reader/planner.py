@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.facts import Facts
+from retinue.contract.json import as_list
 from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Plan
 from retinue.errors import InvalidInput
+from retinue.orchestration.planning import by_name
 from retinue.orchestration.reader.bind import BoundParameters, bind
 from retinue.orchestration.reader.parameters import (
     EMPTY_ENVIRONMENT,
@@ -134,10 +135,7 @@ class Planner:
         threshold: float | None = None,
         likeness: Embedder | None = None,
     ) -> None:
-        by_name: dict[str, Definition] = {}
-        for definition in definitions:
-            by_name.setdefault(definition.name, definition)
-        self.router = Router(by_name.values(), threshold=threshold, likeness=likeness)
+        self.router = Router(by_name(definitions).values(), threshold=threshold, likeness=likeness)
         self._opening_words = [_opening_words(skill) for _, skill in self.router.skills]
         self._all_opening_words = _REQUEST_WORDS | (frozenset[str]().union(*self._opening_words) - FUNCTION_STEMS)
         self._parameters: dict[int, tuple[Parameter, ...]] = {}
@@ -160,7 +158,7 @@ class Planner:
                 requests += self._split_sentence(sentence, requests, environment)
         refused = [one.dropped.model_copy(update=_REFUSAL) for one in requests if _is_refusal(one.clause.text)]
         requests = [one for one in requests if not _is_refusal(one.clause.text)]
-        nodes = self._nodes([one for one in requests[:_MAX_CLAUSES] if one.chosen])
+        nodes = self._nodes(requests[:_MAX_CLAUSES])
         left_out = [one.dropped for one in requests[:_MAX_CLAUSES] if not one.chosen]
         reason = f"Only the first {_MAX_CLAUSES} requests of a goal are planned."
         beyond = [one.dropped.model_copy(update={"reason": reason}) for one in requests[_MAX_CLAUSES:]]
@@ -207,6 +205,7 @@ class Planner:
             is_again = has_reference and one.candidate.skill == last and is_exact
             # Who can be told every word comes before who takes any text, if it knows as much of it.
             is_surer = is_exact and one.candidate.share >= fitting_readings[0].candidate.share
+            # Far behind the best of those that fit, a skill is no rival, however exactly it can be told.
             is_weak = not one.is_whole and one.candidate.share < THRESHOLD * fitting_readings[0].candidate.share
             return is_weak, one.needs_answer, not one.is_whole, not is_again, not is_surer
 
@@ -296,8 +295,14 @@ class Planner:
         if missing and not is_supplied_later and (reading.unknown_words or reading.reference):
             return f"The nearest, {name}, needs {', '.join(f'`{one}`' for one in missing)}, and nothing says it."
         if self._accepts_free_text(reading.candidate):
-            data = "" if accepts_query(skill) or not self._reads_tables else _data_file_in(reading, parameters)
-            return f"`{data}` is data, which {name} does not read." if data else ""
+            # A file of data, read for a parameter that takes a path, is for a skill that reads tables if there is one.
+            for one in reading.values if self._reads_tables and not accepts_query(skill) else ():
+                parameter = parameters.get(one.parameter)
+                if parameter is not None and (parameter.items or parameter).facts == "path":
+                    paths = map(str, as_list(one.value) or [one.value])
+                    data = next(filter(is_data_file, paths), "")
+                    return f"`{data}` is data, which {name} does not read." if data else ""
+            return ""
         if accepts_query(skill) and any(one.parameter == "files" and "." in one.words for one in reading.values):
             return ""
         if reading.unknown_words:
@@ -346,7 +351,7 @@ class Planner:
         current = parts[0]
         request = read_piece(current)
         for part in parts[1:]:
-            calls.append(request)
+            calls.append(request)  # for this reading only: an "it" of the next piece may mean what this one names
             following = read_piece(part)
             calls.pop()
             if self._are_separate(request, following, join_pieces(sentence, current, part)):
@@ -390,12 +395,11 @@ class Planner:
         same: dict[str, int] = {}
         for request in requests:
             needs = (nodes[-1].id,) if request.needs_previous and nodes else ()
-            name = f"n{len(nodes) + 1}"
             chosen = request.chosen
             if chosen is None:  # only requests that somebody does become nodes
-                raise KeyError(name)
+                continue
             node = Delegation(
-                id=name,
+                id=f"n{len(nodes) + 1}",
                 agent=chosen.agent,
                 skill=chosen.skill,
                 instruction=request.instruction,
@@ -406,9 +410,8 @@ class Planner:
                 bindings=request.bound.bindings,
                 questions=request.bound.questions,
             )
-            skill = self._skill(request.chosen) if request.chosen else None
             # What makes two requests the same; the order of parameters and the case of an instruction do not.
-            instruction_field = skill.instruction_field if skill else None
+            instruction_field = self._skill(chosen).instruction_field
             parameters = dict(node.parameters)
             if instruction_field and isinstance(text := parameters.get(instruction_field), str):
                 parameters[instruction_field] = " ".join(text.lower().rstrip(".?! ").split())
@@ -434,7 +437,7 @@ class Planner:
     def _examples(self, candidate: Candidate, environment: ReaderEnvironment) -> Iterator[str]:
         """Examples of a skill whose names are there; else one with names that are."""
         skill = self._skill(candidate)
-        facts: Facts | None = environment.facts(candidate.agent, candidate.skill) if environment.facts else None
+        facts = environment.facts_of(candidate.agent, candidate.skill)
         if accepts_query(skill) and facts is not None and facts.tables:
             table = facts.tables[0]
             yield from (f"{one} in {table.path}" for one in example_questions(table))
@@ -483,14 +486,10 @@ def read_words(
     nearest = planner.router.route(words, limit=1, allows=is_selected).candidates
     nearest_skill = definition.skill(nearest[0].skill) if nearest and (skill or len(definition.skills) == 1) else None
     # Who is asked for a table by name reads the question against it, and says which of its words name nothing.
-    facts = (
-        None
-        if nearest_skill is None or environment.facts is None
-        else environment.facts(definition.name, nearest_skill.name)
-    )
-    if nearest_skill is None or not (
-        _accepts_raw_words(definition, nearest_skill) or (facts is not None and facts.tables)
-    ):
+    if nearest_skill is None:
+        return call
+    facts = environment.facts_of(definition.name, nearest_skill.name)
+    if not (_accepts_raw_words(definition, nearest_skill) or (facts is not None and facts.tables)):
         return call
     return replace(
         call,
@@ -570,13 +569,3 @@ def _antecedent_bindings(
     is_same = before.chosen is not None and before.chosen.skill == candidate.skill
     kinds = {one.name for one in parameters if one.facts or (is_same and one.accepts_dates)}
     return tuple(one for one in bound.bindings if one.how == "said" and one.parameter in kinds)
-
-
-def _data_file_in(reading: _SkillReading, parameters: Mapping[str, Parameter]) -> str:
-    """A file of data that was read out of the words for a parameter that takes a path of the text here."""
-    for one in reading.values:
-        parameter = parameters.get(one.parameter)
-        values = map(str, cast("list[object]", one.value) if isinstance(one.value, list) else [one.value])
-        if parameter is not None and (parameter.items or parameter).facts == "path":
-            return next(filter(is_data_file, values), "")
-    return ""

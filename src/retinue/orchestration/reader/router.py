@@ -291,6 +291,7 @@ class SkillIndex:
                 places, weights = self._postings.setdefault(token, (array("i"), array("f")))
                 places.append(place)
                 weights.append(times)
+        # The part of BM25 that no query changes: how often a token stands in a document, against how long that is.
         mean_length = sum(lengths) / len(lengths) if lengths else 1.0
         self._length_norm = array("f", (_K1 * (1 - _B + _B * length / (mean_length or 1.0)) for length in lengths))
         for places, weights in self._postings.values():
@@ -303,6 +304,7 @@ class SkillIndex:
     def scores(self, tokens: Iterable[str]) -> list[float]:
         """What each document scores for a query; among thousands only the best are scored in full."""
         postings = [one for token in tokens if (one := self._postings.get(token)) is not None]
+        # The rarest first: they say most about the topic, and cost least.
         postings.sort(key=lambda one: len(one[0]))
         total = [0.0] * len(self)
         spent = 0

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 from retinue.contract.facts import ColumnFacts, TableFacts
 from retinue.contract.table_query import (
     Condition,
+    Function,
     GroupCondition,
     Grouping,
     Measure,
@@ -26,6 +27,7 @@ from retinue.orchestration.reader.table_lexer import (
     name_words,
 )
 
+# Columns that hold the same kind of places: which one is meant, only the "from" or "to" before a value says.
 _ORIGIN_WORDS: Final = frozenset({"from", "origin", "source", "start", "departure", "dep", "sender"})
 _DESTINATION_WORDS: Final = frozenset(
     {"to", "dest", "destination", "target", "end", "arrival", "arr", "receiver", "recipient"}
@@ -70,8 +72,6 @@ class ConditionParser:
     columns: list[str] = field(default_factory=list[str])
     averaged: bool = False
     share_at: int | None = None
-
-    # --- items ------------------------------------------------------------------------------------------------------
 
     def join_columns(self) -> None:
         """Join neighbours that may each be several columns, and together are fewer: "bill … length"."""
@@ -179,6 +179,21 @@ class ConditionParser:
         name = meaning or next(iter(ends_by_name), "")
         return self.table.column(name), ends_by_name.get(name, "max")
 
+    @property
+    def times(self) -> list[ColumnFacts]:
+        """The columns of days and times."""
+        return [one for one in self.table.columns if one.kind == "time"]
+
+    @property
+    def main_time(self) -> ColumnFacts | None:
+        """The column that a bare "month" is about: the one made of several, else the only one."""
+        times = self.times
+        return next((one for one in times if one.is_derived), times[0] if len(times) == 1 else None)
+
+    def measure(self, function: str, column: ColumnFacts | None = None) -> None:
+        """Add a figure, of a column or of whole rows."""
+        self.measures.append(Measure(function=cast("Function", function), column=column.name if column else ""))
+
     def add(self, place: int, column: str, op: str, value: Any = "", *, part: Any = "none") -> None:
         """Add a condition whose words stand at `place`."""
         self.conditions.append((place, Condition(column=column, op=cast("Operator", op), value=value, part=part)))
@@ -199,10 +214,9 @@ class ConditionParser:
         """Put rows together by what stands at `place`."""
         item = self.items[place]
         if item.code == "u":
-            times = [one for one in self.table.columns if one.kind == "time"]
-            chosen = next((one for one in times if one.is_derived), times[0] if len(times) == 1 else None)
-            if chosen is None and len(times) > 1:
-                raise AmbiguityError(item.text, tuple(one.name for one in times))
+            chosen = self.main_time
+            if chosen is None and self.times:
+                raise AmbiguityError(item.text, tuple(one.name for one in self.times))
             if chosen is None:
                 return False
             if self.codes[place + 1 : place + 2] == "C" and chosen.name in self.items[place + 1].columns:
@@ -226,8 +240,6 @@ class ConditionParser:
                 op = "not_contains" if match["neg"] else "contains"
                 self.add(match.start("c"), column.name, op, self.items[match.start("v")].text)
                 self.use_all(match)
-
-    # --- which rows ---------------------------------------------------------------------------------------------------
 
     def read_between(self) -> None:
         """Read "price between 5 and 20"."""
@@ -317,7 +329,18 @@ class ConditionParser:
             )
             negated = bool(match["neg"])
             if through:
-                is_read = self._add_range(places[0], column, *several)
+                first, last = several
+                if first.days is None and last.days is not None and first.months:  # "from January to March 2014"
+                    first.days = (date(last.days[0].year, first.months[0], 1), last.days[1])
+                if first.months and first.days is None:  # of any year; "November to February" goes over its end
+                    low, high = first.months[0], last.months[-1]
+                    months = tuple(range(low, high + 1)) if low <= high else (*range(low, 13), *range(1, high + 1))
+                    part = "none" if column.kind == "number" else "month"
+                    self.add(places[0], column.name, "in", months, part=part)
+                    is_read = True
+                else:
+                    bounds = (first, ">="), (last, "<=")
+                    is_read = all(self._add_bound(places[0], column, item, op) for item, op in bounds)
             elif lead is not None and lead.code in "B<" and len(several) == 1:
                 op = _OPPOSITES[lead.detail] if negated else lead.detail
                 is_read = self._add_bound(places[0], column, several[0], op)
@@ -328,7 +351,7 @@ class ConditionParser:
 
     def _time_column(self, item: Lexeme, before: Lexeme | None) -> tuple[ColumnFacts | None, bool]:
         """The column of times that `item` is about, and whether `before` names it."""
-        times = [one for one in self.table.columns if one.kind == "time"]
+        times = self.times
         if before is not None:
             own = [one for one in map(self.table.column, before.columns) if one in times or (one and one.is_whole)]
             if len(own) == 1 and own[0] and (own[0].kind == "time" or "year" in name_words(own[0].name)):
@@ -354,16 +377,6 @@ class ConditionParser:
         else:
             self.add(place, column.name, op, item.days[0].isoformat())
         return item.text.casefold() not in WEEKDAYS
-
-    def _add_range(self, place: int, column: ColumnFacts, first: Lexeme, last: Lexeme) -> bool:
-        if first.days is None and last.days is not None and first.months:  # "from January to March 2014"
-            first.days = (date(last.days[0].year, first.months[0], 1), last.days[1])
-        if first.months and first.days is None:
-            low, high = first.months[0], last.months[-1]
-            months = tuple(range(low, high + 1)) if low <= high else (*range(low, 13), *range(1, high + 1))
-            self.add(place, column.name, "in", months, part="none" if column.kind == "number" else "month")
-            return True
-        return self._add_bound(place, column, first, ">=") and self._add_bound(place, column, last, "<=")
 
     def _add_dates(self, place: int, column: ColumnFacts, several: list[Lexeme], *, negated: bool) -> bool:
         is_number = column.kind == "number"

@@ -225,6 +225,7 @@ class Lexer:
             for text in column.values:
                 key = _value_key(_TOKEN.findall(text))
                 self._values[key] = (*self._values.get(key, ()), (column.name, text))
+        # What a misspelled word may have meant: short words are one slip away from too many others.
         singles = (key[0] for key in self._values if len(key) == 1 and len(key[0]) > _MIN_LETTERS)
         self._spellings = [
             *self._by_word,
@@ -266,6 +267,8 @@ class Lexer:
             exact = self._values.get(_value_key(_TOKEN.findall(text)), ())
             values = exact or self._values_containing(text)
             return 1, Lexeme(text, "v" if values else "x", "" if exact else "contains", values=values)
+        # The longest wins; of the same length a time or number (9), a value as it is written (8), the rows (7), a sure
+        # column (6.5), a phrase (6), filling (5), a doubtful column (4), a doubtful value (2).
         readings: list[tuple[int, float, Lexeme | None]] = [
             *((width, 9, item) for width, item in self._read_times_and_numbers(tokens, at)),
             *((width, 8 if is_exact else 2, item) for width, is_exact, item in self._read_value(tokens, at)),

@@ -11,13 +11,14 @@ to the skills that take one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from retinue.contract.definition import Skill
 from retinue.contract.facts import ColumnFacts, Facts, TableFacts
 from retinue.contract.formatting import truncate
+from retinue.contract.json import as_list, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.table_query import Function, GroupCondition, Grouping, Measure, Ordering, TableQuery
@@ -30,19 +31,6 @@ from retinue.orchestration.reader.table_conditions import (
     is_flag,
 )
 from retinue.orchestration.reader.table_lexer import DIMENSIONS, Lexeme, Lexer, name_words
-
-__all__ = [
-    "QUERY_PARTS",
-    "Ambiguity",
-    "TableReading",
-    "accepts_query",
-    "example_questions",
-    "facts_text",
-    "is_data_file",
-    "read_table_question",
-    "table_parameters",
-    "unknown_names",
-]
 
 _MAX_QUESTION: Final = 2_000
 """Characters of the longest question."""
@@ -146,6 +134,8 @@ class _Parser(ConditionParser):
         self.join_columns()
         self._name_rows()
         self.codes = "".join(item.code for item in self.items)
+        # The order is the grammar: each rule uses up its words, so what binds them tighter comes first. A number in a
+        # condition is no count, and a group is known before the superlative that orders it.
         for rule in (
             self.read_contains, self.read_first, self.read_percentiles, self.read_limits, self.read_having,
             self.read_between, self.read_comparisons, self.read_dates, self.read_values, self.read_missing,
@@ -230,8 +220,6 @@ class _Parser(ConditionParser):
             self.group_by(subject)
             self.use_all(match)
 
-    # --- which figures ------------------------------------------------------------------------------------------------
-
     def read_percentiles(self) -> None:
         """Read "p95 of the delay", "the 25th and 75th percentile of price", "quartiles of price"."""
         numbers = [one for one in self.table.columns if one.kind == "number"]
@@ -254,7 +242,7 @@ class _Parser(ConditionParser):
             column = self.column(item, "number") if is_sum or "R" not in self.codes else None
             self.share_at = match.start()
             self.use_all(match, *([] if column is not None else ["c"]), *([] if is_sum else ["t"]))
-            self.measures.append(Measure(function="share", column=column.name if column else ""))
+            self.measure("share", column)
             return
 
     def read_orders(self) -> None:
@@ -282,19 +270,17 @@ class _Parser(ConditionParser):
             if self.items[match.start()].text.casefold().endswith("ly"):
                 self.group_by(match.start())
         for match in self.find(r"x?T"):
-            times = [one for one in self.table.columns if one.kind == "time"]
-            column = next((one for one in times if one.is_derived), times[0] if len(times) == 1 else None)
             is_change = self.items[match.start()].text.casefold() in ("change", "develop", "evolve")
-            if column is not None:
+            if self.main_time is not None:
                 self.use(match.end() - 1, *([match.start()] if is_change else []))
-                self.groups = [Grouping(column=column.name, unit=default_unit(column))]
+                self.groups = [Grouping(column=self.main_time.name, unit=default_unit(self.main_time))]
 
     def read_counted_column(self) -> None:
         """Read "medals per country": what names no number is counted."""
         for match in self.find(r"^(?P<c>C)(?=b[Cu])"):
             if not self.may_be_kind(self.item(match, "c"), "number", "boolean"):
                 self.use_all(match)
-                self.measures.append(Measure(function="count"))
+                self.measure("count")
 
     def _read_ranking(self, match: re.Match[str]) -> bool:
         """Read "top 5 cities by total sales", "the 3 largest orders by price": what comes first, and no group."""
@@ -313,7 +299,7 @@ class _Parser(ConditionParser):
                 if meaning not in _FIGURES:
                     raise AmbiguityError(self.items[at].text, _FIGURES)
                 self.use(at)
-                self.measures.append(Measure(function=cast("Function", meaning), column=figure.name))
+                self.measure(meaning, figure)
             self.order = Ordering(descending=descending)
             return self.codes[subject_place] == "R" or self.group_by(subject_place)
         self.use(at, subject_place)
@@ -327,12 +313,12 @@ class _Parser(ConditionParser):
             if self.items[match.start()].detail == "mean" and self.groups:
                 self.use_all(match)
                 self.averaged = True
-                self.measures.append(Measure(function="count"))
+                self.measure("count")
         for match in self.find(r"sf(?![cCR])"):
             column, end = self.dimension_column(self.items[match.start()].text.casefold())
             if column is not None:
                 function = self.items[match.start() + 1].detail
-                self.measures.append(Measure(function=cast("Function", function), column=column.name))
+                self.measure(function, column)
                 self.use_all(match)
                 self._order_groups(match.start(), end)
 
@@ -348,8 +334,8 @@ class _Parser(ConditionParser):
                 at = match.start("c")
                 while True:
                     column = self.column(self.items[at], *kinds)
-                    name = column.name if column else ""
-                    self.measures += [Measure(function=cast("Function", one), column=name) for one in functions]
+                    for function in functions:
+                        self.measure(function, column)
                     more = re.compile(r"[,a]+(?P<c>C)").match(self.codes, at + 1)
                     if more is None or not self.may_be_kind(self.item(more, "c"), *kinds):
                         break
@@ -361,7 +347,7 @@ class _Parser(ConditionParser):
         for match in self.find(r"m(?P<c>[Cu])|(?P<d>[Cu])i*m"):
             if self.group_by(match.start("c") if match["c"] else match.start("d")):
                 self.use_all(match)
-                self.measures.append(Measure(function="count"))
+                self.measure("count")
                 self.order = Ordering()
 
     def read_superlatives(self) -> None:
@@ -378,7 +364,7 @@ class _Parser(ConditionParser):
                 column = None if other.code == "R" else self.column(other)
                 function = "count" if column is None else "count_distinct"
                 self.use(place, *range(match.start("after"), after + 1))
-                self.measures.append(Measure(function=function, column=column.name if column else ""))
+                self.measure(function, column)
                 self._order_groups(place, end)
             else:
                 column = None
@@ -417,14 +403,13 @@ class _Parser(ConditionParser):
         subject = self._subject_place(place)
         name = self.column(self.items[subject]) if subject is not None and self.items[subject].columns else None
         if subject is not None and self.items[subject].code == "u":
-            times = [one for one in self.table.columns if one.kind == "time"]
-            name = times[0] if len(times) == 1 else None
+            name = self.times[0] if len(self.times) == 1 else None
         words = {one.text.casefold() for one in self.items if one.code == "w"}
         is_first = not words.isdisjoint({"when", "who"})
         if subject is None and name is None and is_first:
-            name = next((one for one in self.table.columns if one.kind == "time"), None)
+            name = next(iter(self.times), None)
         if summed and subject is not None and not (name and name.is_unique):
-            self.measures.append(Measure(function="sum", column=column.name))
+            self.measure("sum", column)
             self.group_by(subject)
             self.order = Ordering(descending=end == "max")
         elif (
@@ -439,32 +424,32 @@ class _Parser(ConditionParser):
             self.order = Ordering(by=column.name, descending=end == "max")
             self.limit = self.limit or 1
         else:
-            self.measures.append(Measure(function=cast("Function", end), column=column.name))
+            self.measure(end, column)
 
     def read_counts(self) -> None:
         """Read "how many flights", "how many different cities and countries", "how many seats"."""
-        times = [one for one in self.table.columns if one.kind == "time"]
         for match in self.find(r"cu"):  # "how many days", where each time is a day
-            if self.items[match.start() + 1].detail == "day" and len(times) == 1 and len(str(times[0].least)) == _DAY:
-                self.measures.append(Measure(function="count_distinct", column=times[0].name))
+            column = self.times[0] if len(self.times) == 1 else None
+            if self.items[match.start() + 1].detail == "day" and column and len(str(column.least)) == _DAY:
+                self.measure("count_distinct", column)
                 self.use_all(match)
         for match in self.find(r"c(?P<d>d?)(?P<c>C?)"):
             column = self.column(self.item(match, "c"))
             if column is None and self.having:
                 continue  # "how many cities have more than 3 sales": groups are not counted
             if column is None:
-                self.measures.append(Measure(function="count"))
+                self.measure("count")
             elif match["d"] or not (is_flag(column) or column.kind == "number"):
-                self.measures.append(Measure(function="count_distinct", column=column.name))
+                self.measure("count_distinct", column)
                 while match["d"] and (more := re.compile("aC").match(self.codes, match.end())):
                     other = self.column(self.items[more.end() - 1])
-                    self.measures.append(Measure(function="count_distinct", column=other.name if other else ""))
+                    self.measure("count_distinct", other)
                     self.use_all(more)
             elif is_flag(column):
                 self.add(match.start("c"), column.name, "=", flag_value(column, truth=True))
-                self.measures.append(Measure(function="count"))
+                self.measure("count")
             else:
-                self.measures.append(Measure(function="sum", column=column.name))
+                self.measure("sum", column)
             self.use_all(match)
         for match in self.find("d(?P<c>C)"):
             self.group_by(match.start("c"))
@@ -475,12 +460,31 @@ class _Parser(ConditionParser):
         """Columns that are left: a truth is a condition, a text puts rows together, a number wants its row."""
         unique = {one.name for one in self.table.columns if one.is_unique}
         one_row = any(one.column in unique and one.op == "=" for _, one in self.conditions)
+        lists = "l" in self.codes
         for match in self.find("(?P<neg>!?)(?P<c>C)"):
             column = self.column(self.item(match, "c"))
-            if column is not None and self._use_column(
-                match.start("c"), column, one_row=one_row, negated=bool(match["neg"])
-            ):
-                self.use_all(match)
+            if column is None:
+                continue
+            if is_flag(column):
+                self.add(match.start("c"), column.name, "=", flag_value(column, truth=not match["neg"]))
+            elif match["neg"]:
+                continue
+            elif any(one.column == column.name and one.op == "=" for _, one in self.conditions):
+                pass  # "Same Day shipments", of a `Ship Mode`
+            elif one_row or self.columns:
+                columns = self.columns or [one.column for _, one in self.conditions]
+                self.columns = list(dict.fromkeys([*columns, column.name]))
+            elif lists and not self.measures and any(self.may_be_kind(one, "number") for one in self.items):
+                self.columns.append(column.name)
+            elif column.kind == "number" and not self.measures and not self.order:
+                self.measure("mean", column)
+                self.measure("sum", column)
+                self.notes.append(f"No figure of `{column.name}` is named: mean and total are given.")
+            elif column.kind in ("text", "boolean") and not self.groups:
+                self.groups.append(Grouping(column=column.name))
+            else:
+                continue
+            self.use_all(match)
 
     def read_rest(self) -> None:
         """What is left may join what was read; a figure of nothing is ambiguous."""
@@ -491,30 +495,6 @@ class _Parser(ConditionParser):
                 raise AmbiguityError(self.items[match.start()].text, tuple(numbers))
         if any(one.part != "none" for _, one in self.conditions):
             self.use(*(one.start() for one in self.find("u")))  # "in March of that year"
-
-    def _use_column(self, place: int, column: ColumnFacts, *, one_row: bool, negated: bool) -> bool:
-        """Give a column that is left its part; False when it has none."""
-        lists = "l" in self.codes and not self.measures
-        if is_flag(column):
-            self.add(place, column.name, "=", flag_value(column, truth=not negated))
-        elif negated:
-            return False
-        elif any(one.column == column.name and one.op == "=" for _, one in self.conditions):
-            return True  # "Same Day shipments", of a `Ship Mode`
-        elif one_row or self.columns:
-            self.columns = list(
-                dict.fromkeys([*(self.columns or [one.column for _, one in self.conditions]), column.name])
-            )
-        elif lists and any(self.may_be_kind(one, "number") for one in self.items):
-            self.columns.append(column.name)
-        elif column.kind == "number" and not self.measures and not self.order:
-            self.measures += [Measure(function=one, column=column.name) for one in ("mean", "sum")]
-            self.notes.append(f"No figure of `{column.name}` is named: mean and total are given.")
-        elif column.kind in ("text", "boolean") and not self.groups:
-            self.groups.append(Grouping(column=column.name))
-        else:
-            return False
-        return True
 
     def split_share(self) -> None:
         """Put the conditions behind the verb into the share; those before say of which rows it is one."""
@@ -655,17 +635,13 @@ def unknown_names(parameters: Mapping[str, object], facts: Facts) -> list[str]:
     ]
     tables = [by_path[path] for path in files if path in by_path] or (list(by_path.values()) if not files else [])
     columns = dict.fromkeys(column.name for table in tables for column in table.columns)
-    for name in dict.fromkeys(_column_names(parameters)):
+    names: list[object] = []
+    for part in ("measures", "group_by", "where", "having"):
+        for one in as_mappings(parameters.get(part)):
+            names += [one.get("column"), *(inner.get("column") for inner in as_mappings(one.get("where")))]
+    names += [name for name in as_list(parameters.get("select")) if name != "*"]
+    for name in dict.fromkeys(map(str, filter(None, names))):
         if columns and name not in columns:
             near = nearest(name, columns) or tuple(columns)[:_VALUES]
             problems.append(f"There is no column `{truncate(name, _VALUE)}`. The nearest: {', '.join(near)}.")
     return problems
-
-
-def _column_names(parameters: Mapping[str, object]) -> Iterator[str]:
-    for part in ("measures", "group_by", "where", "having"):
-        for one in cast("list[JsonMapping]", parameters.get(part) or []):
-            if name := one.get("column"):
-                yield str(name)
-            yield from (str(inner["column"]) for inner in cast("list[JsonMapping]", one.get("where") or []))
-    yield from (str(name) for name in cast("list[object]", parameters.get("select") or []) if name != "*")

@@ -236,9 +236,11 @@ def _split(text: str, boundary: re.Pattern[str]) -> Iterator[tuple[Clause, str]]
     starts = [start for start, _ in whole]
     begin, before = 0, ""
     for match in boundary.finditer(text):
+        # The last quote, code or bracket that begins before the cut: inside of it nothing is cut.
         place = bisect_right(starts, match.start()) - 1
         if place >= 0 and match.start() < whole[place][1]:
             continue
+        # The longest abbreviation is shorter, and a search from the beginning would make long goals quadratic.
         if _ABBREVIATION.search(text, max(0, match.start() - 12), match.start()):
             continue
         yield _stripped_clause(text, begin, match.start()), before

@@ -98,6 +98,7 @@ class ClauseWords:
     def is_part(self, number: int) -> bool:
         """Whether a word is a part of an identifier or a path: `read` in `read_words`."""
         start, end = self.places[number]
+        # A space at either end stands for what is before the first word and behind the last.
         padded = f" {self.text} "
         return any(one.isalnum() or one in "_/\\" for one in (padded[start], padded[end + 1]))
 
@@ -514,6 +515,8 @@ def _quoted_values(parameter: Parameter, words: ClauseWords) -> list[Value]:
     return [Value(match[match.lastindex or 1], *match.span()) for match in quotations]
 
 
+# The order is a rule: what one has read is taken from those below. First what is named outright or has a form of its
+# own, last what only fits because nothing else is left.
 READERS: Final[Sequence[_Reader]] = (
     read_assignment,
     read_pattern,
