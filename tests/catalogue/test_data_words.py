@@ -13,6 +13,7 @@ from retinue.agents.grants import ALL
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue import agents
+from retinue.catalogue._prose import plain_text
 from retinue.catalogue.data_analyst.columns import read_facts
 from retinue.catalogue.data_analyst.findings import describe_measure
 from retinue.contract.event import Progress
@@ -352,7 +353,7 @@ def test_reading_the_file_is_told_whether_or_not_it_is_named(folder: Path, quest
     ],
 )  # fmt: skip
 def test_a_percentile_has_the_ending_of_its_number(point: float, words: str) -> None:
-    said = describe_measure(Measure(function="percentile", column="price", percentile=point)).to_text()
+    said = plain_text(describe_measure(Measure(function="percentile", column="price", percentile=point)))
     assert said == f"{words} percentile of `price`"
 
 

@@ -3,7 +3,7 @@
 from hypothesis import example, given, strategies as st
 from markdown_it import MarkdownIt
 
-from retinue.catalogue._prose import Prose, code, code_span, escape_line, name, one_line, quote, title
+from retinue.catalogue._prose import code, code_span, escape_line, markdown, name, one_line, plain_text, quote, title
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 ODD = st.text(alphabet="ab1_*`[]()<>~&#;:/.@!-+=|\\ w\"'\n", max_size=25)
@@ -35,7 +35,7 @@ def test_a_code_span_reads_as_it_was(text: str) -> None:
 
 @given(LINES)
 def test_a_quotation_keeps_its_code_and_no_other_markup(text: str) -> None:
-    assert shown(f"x {quote(text).to_markdown()}").replace("`", "") == f"x {text}".replace("`", "")
+    assert shown(markdown(f"x {quote(text)}")).replace("`", "") == f"x {text}".replace("`", "")
 
 
 def test_plain_words_need_no_backslashes() -> None:
@@ -51,7 +51,11 @@ def test_a_long_line_is_cut_where_it_is_said() -> None:
 
 
 def test_one_sentence_is_said_in_two_forms() -> None:
-    prose = Prose("{} wrote {} in {}: {} ({})", (name("A*"), "2", code("a`b"), title("x <b>"), quote("`c` *d*")))
-    assert prose.to_text() == "A* wrote 2 in `a`b`: “x <b>” (`c` *d*)"
-    assert prose.to_markdown() == r"A\* wrote 2 in ``a`b``: `x <b>` (`c` \*d\*)"
-    assert (name("").to_text(), title("\n").to_text()) == ("(no name)", "“(no subject)”")
+    sentence = f"{name('A*')} wrote 2 in {code('a`b')}: {title('x <b>')} ({quote('`c` *d*')})"
+    assert plain_text(sentence) == "A* wrote 2 in `a`b`: “x <b>” (`c` *d*)"
+    assert markdown(sentence) == r"A\* wrote 2 in ``a`b``: `x <b>` (`c` \*d\*)"
+    assert (plain_text(name("")), plain_text(title("\n"))) == ("(no name)", "“(no subject)”")
+
+
+def test_no_text_can_end_its_piece() -> None:
+    assert plain_text(code("a\x03*b*\x02nc")) == r"`a\u{3}*b*\u{2}nc`"

@@ -54,7 +54,12 @@ class ContentCache(Generic[T]):
         self._head = f"retinue-{prefix}-{version}\n".encode()
         self._decode = decode
         self._encode = encode
-        self._lines = self._load()
+        self._lines: dict[str, bytes] = {}
+        if self.path is not None:
+            head, _, body = read_cache_file(self.path, max_bytes=_MAX_BYTES).partition(b"\n")
+            # Entries of another form, or of another cache, count as none.
+            lines = body.split(b"\n") if head + b"\n" == self._head else []
+            self._lines = {line[:_KEY].decode("ascii", "replace"): line for line in lines if len(line) > _START}
 
     def get(self, key: str) -> T | None:
         """The entry of the content with this key; None when there is none, or it is damaged."""
@@ -93,11 +98,3 @@ class ContentCache(Generic[T]):
         return write_cache_file(
             self.path, chain([self._head], (line + b"\n" for line in islice(lines.values(), kept_count)))
         )
-
-    def _load(self) -> dict[str, bytes]:
-        if self.path is None:
-            return {}
-        head, _, body = read_cache_file(self.path, max_bytes=_MAX_BYTES).partition(b"\n")
-        if head + b"\n" != self._head:
-            return {}
-        return {line[:_KEY].decode("ascii", "replace"): line for line in body.split(b"\n") if len(line) > _START}

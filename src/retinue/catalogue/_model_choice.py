@@ -16,9 +16,9 @@ from retinue.contract.finding import findings_of, summarise_findings
 from retinue.contract.model import Model
 from retinue.contract.task import Task
 from retinue.errors import OutputInvalid, ParseError, Unavailable
+from retinue.llm.models import ModelChoice, Models
 
 if TYPE_CHECKING:
-    from retinue.llm.models import ModelChoice, Models
     from retinue.orchestration.structured_model import StructuredModel
 
 T = TypeVar("T", bound=Model)
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Model)
 _HINT: Final = "set `models.default`, or pass `--model provider:model`"
 
 
-def model_for(task: Task, models: "Models", definition: Definition, *, override: str | None = None) -> "ModelChoice":
+def model_for(task: Task, models: Models, definition: Definition, *, override: str | None = None) -> ModelChoice:
     """The model that `definition` asks for `task`.
 
     Args:
@@ -54,7 +54,7 @@ def needs_model(agent: Any) -> str:
 
 
 def structured_model_for(
-    task: Task, models: "Models", definition: Definition, run: RunContext, *, purpose: str
+    task: Task, models: Models, definition: Definition, run: RunContext, *, purpose: str
 ) -> "StructuredModel":
     """Whom to ask for judgement: the model that `definition` asks for `task`, within what `run` may spend.
 

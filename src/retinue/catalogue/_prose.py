@@ -1,13 +1,13 @@
-"""Sentences that hold foreign text, as plain text and as Markdown from the same pieces.
+"""Sentences that hold foreign text, as plain text and as Markdown from the same string.
 
 A file name, a person's name or a commit's subject is data: it is made printable for both, and cannot become markup in
-the second.
+the second. In a sentence it stands between two control characters, behind a letter that says what it is; no printable
+text holds such characters, so that none can end a piece early or begin one.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, Literal, assert_never
+from typing import Final
 
 from retinue.contract.sanitize import printable
 
@@ -22,97 +22,64 @@ _SPECIAL: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# A span that its author marked with single backticks.
 _SPAN: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_PIECE: Final = re.compile("\x02([cntq])([^\x02\x03]*)\x03")
+_TEXT_FORMS: Final = {"c": "`{}`", "n": "{}", "t": "“{}”", "q": "{}"}
+"""How each form stands in plain text."""
 _MAX_LINE: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalText:
-    """Foreign text: `code` (a path, a word), `name` (of a person), `title` (of a commit), or `quote` (of a text)."""
-
-    text: str
-    form: Literal["code", "name", "title", "quote"]
-
-    def to_text(self) -> str:
-        """As it stands in plain text."""
-        match self.form:
-            case "code":
-                return f"`{self.text}`"
-            case "name" | "quote":
-                return self.text
-            case "title":
-                return f"“{self.text}”"
-            case _:
-                assert_never(self.form)
-
-    def to_markdown(self) -> str:
-        """As it stands in Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
-        match self.form:
-            case "code" | "title":
-                return code_span(self.text)
-            case "name":
-                return escape_line(self.text)
-            case "quote":
-                # What its author marked as code stays so.
-                parts = _SPAN.split(self.text)
-                return "".join(code_span(part) if place % 2 else escape_line(part) for place, part in enumerate(parts))
-            case _:
-                assert_never(self.form)
+def code(text: str) -> str:
+    """A path, an identifier, a word that was asked for, as a piece of a sentence."""
+    return f"\x02c{one_line(text)}\x03"
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
-    """A sentence of ours, or a part of one, with `{}` where foreign pieces and other parts stand."""
-
-    template: str
-    pieces: "tuple[ExternalText | Prose | str, ...]" = ()
-
-    def to_text(self) -> str:
-        """The sentence as plain text."""
-        return self.template.format(*(one if isinstance(one, str) else one.to_text() for one in self.pieces))
-
-    def to_markdown(self) -> str:
-        """The sentence as Markdown."""
-        return self.template.format(*(one if isinstance(one, str) else one.to_markdown() for one in self.pieces))
+def name(text: str) -> str:
+    """A person's name, as a piece of a sentence."""
+    return f"\x02n{one_line(text) or '(no name)'}\x03"
 
 
-def code(text: str) -> ExternalText:
-    """A path, an identifier, a word that was asked for."""
-    return ExternalText(one_line(text), "code")
+def title(text: str) -> str:
+    """The subject of a commit, as a piece of a sentence."""
+    return f"\x02t{one_line(text) or '(no subject)'}\x03"
+
+
+def quote(text: str, *, limit: int = _MAX_LINE) -> str:
+    """A sentence out of a file, as a piece of another; what its author marked as code stays so in Markdown."""
+    return f"\x02q{one_line(text, limit=limit)}\x03"
+
+
+def plain_text(sentence: str) -> str:
+    """`sentence` as plain text."""
+    return _PIECE.sub(lambda piece: _TEXT_FORMS[piece[1]].format(piece[2]), sentence)
+
+
+def markdown(sentence: str) -> str:
+    """`sentence` as Markdown. A code span needs no backslashes, so that it reads well unrendered too."""
+    return _PIECE.sub(_markdown_piece, sentence)
+
+
+def _markdown_piece(match: re.Match[str]) -> str:
+    form, text = match.groups()
+    if form in "ct":
+        return code_span(text)
+    parts = _SPAN.split(text) if form == "q" else [text]
+    return "".join(code_span(part) if place % 2 else escape_line(part) for place, part in enumerate(parts))
 
 
 def first_of(
-    pieces: Iterable[ExternalText | Prose | str],
-    limit: int | None = None,
-    *,
-    more: str = " and {:,} more",
-    separator: str = ", ",
-) -> Prose:
+    pieces: Iterable[str], limit: int | None = None, *, more: str = " and {:,} more", separator: str = ", "
+) -> str:
     """The first of some, and how many more there are."""
-    items = tuple(pieces)
-    first = items[:limit]
-    remaining = len(items) - len(first)
-    return Prose(separator.join(["{}"] * len(first)) + (more.format(remaining) if remaining else ""), first)
+    items = list(pieces)
+    remaining = len(items) - len(items[:limit])
+    return separator.join(items[:limit]) + (more.format(remaining) if remaining else "")
 
 
 def phrases(text: str) -> tuple[str, ...]:
     """The phrases of a text that parts them by `;`, such as the examples of a skill."""
     return tuple(" ".join(phrase.split()) for phrase in text.split(";"))
-
-
-def name(text: str) -> ExternalText:
-    """A person's name."""
-    return ExternalText(one_line(text) or "(no name)", "name")
-
-
-def title(text: str) -> ExternalText:
-    """The subject of a commit."""
-    return ExternalText(one_line(text) or "(no subject)", "title")
-
-
-def quote(text: str, *, limit: int = _MAX_LINE) -> ExternalText:
-    """A sentence out of a file."""
-    return ExternalText(one_line(text, limit=limit), "quote")
 
 
 def one_line(text: str, *, limit: int = _MAX_LINE) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import ExternalText, Prose, code, first_of, one_line, quote
+from retinue.catalogue._prose import code, first_of, markdown, one_line, plain_text, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Outcome, Warned, WarningType
@@ -31,28 +31,29 @@ class Statement:
     """One sentence of the answer.
 
     Attributes:
+        sentence: It may hold pieces, such as `code`; see `_prose`.
         source: Where it comes from (`path:line`, a commit, a URL); empty when it sums up others.
         block: Lines that belong below it, such as a list, a table or code; Markdown.
     """
 
     topic: str
-    prose: Prose
+    sentence: str
     source: str = ""
     confidence: float | None = None
     block: str = ""
 
     def to_text(self) -> str:
         """As it stands in plain text, with its source."""
-        return f"{self.prose.to_text()} ({self.source})" if self.source else self.prose.to_text()
+        return plain_text(self.sentence) + (f" ({self.source})" if self.source else "")
 
     def to_markdown(self) -> str:
         """As it stands in Markdown, with its source and its block."""
-        source = f" ({code(self.source).to_markdown()})" if self.source else ""
-        return self.prose.to_markdown() + source + (f"\n\n{self.block}" if self.block else "")
+        source = f" ({code(self.source)})" if self.source else ""
+        return markdown(self.sentence + source) + (f"\n\n{self.block}" if self.block else "")
 
     def to_json(self) -> JsonMapping:
         """As a finding of the result object."""
-        finding = {"topic": self.topic, "content": self.prose.to_text(), "source": self.source}
+        finding = {"topic": self.topic, "content": plain_text(self.sentence), "source": self.source}
         return finding if self.confidence is None else {**finding, "confidence": self.confidence}
 
 
@@ -78,7 +79,7 @@ class ReportData(Model):
 
 @dataclass(slots=True)
 class SkillReport:
-    """What one skill has found out.
+    """What one skill has found out. Sentences, notes and warnings may hold pieces of foreign text; see `_prose`.
 
     Attributes:
         figures: The skill's result object, without what the statements add to it.
@@ -92,7 +93,7 @@ class SkillReport:
 
     figures: JsonMapping = field(default_factory=dict[str, Any])
     statements: list[Statement] = field(default_factory=list[Statement])
-    notes: list[Prose] = field(default_factory=list[Prose])
+    notes: list[str] = field(default_factory=list[str])
     warnings: list[Warned] = field(default_factory=list[Warned])
     tables: list[Table] = field(default_factory=list[Table])
     charts: list[Chart] = field(default_factory=list[Chart])
@@ -103,33 +104,24 @@ class SkillReport:
     unanswered: Fault | None = None
     appendix: str = ""
 
-    def add(
-        self,
-        topic: str,
-        template: str,
-        *pieces: ExternalText | Prose | str,
-        source: str = "",
-        confidence: float | None = None,
-        block: str = "",
-    ) -> None:
+    def add(self, topic: str, sentence: str, *, source: str = "", confidence: float | None = None) -> None:
         """Add a sentence of the answer."""
-        prose = Prose(template, pieces)
-        self.statements.append(Statement(one_line(topic), prose, source or self.source, confidence, block))
+        self.statements.append(Statement(one_line(topic), sentence, source or self.source, confidence))
 
-    def note(self, template: str, *pieces: ExternalText | Prose | str) -> None:
+    def note(self, note: str) -> None:
         """Add what bounds the answer, or how the request was read; each once."""
-        note = Prose(template, pieces)
         if note not in self.notes:
             self.notes.append(note)
 
     def warn(self, kind: WarningType, message: str, *, impact: str, recovery: str = "") -> None:
         """Add a warning; with one, the answer is only partial."""
-        self.warnings.append(Warned(type=kind, message=message, impact=impact, recovery=recovery))
+        self.warnings.append(Warned(type=kind, message=plain_text(message), impact=impact, recovery=recovery))
 
     def reject(
         self, message: str, *, hint: str, code: FaultCode = "missing_file", suggestions: Sequence[str] = ()
     ) -> None:
         """Say that there is nothing of what was asked for."""
+        message, hint = plain_text(message), plain_text(hint)
         self.unanswered = Fault(
             code=code, message=message, hint=hint, suggestions=tuple(suggestions[:5]), retryable=False
         )
@@ -162,26 +154,19 @@ class SkillReport:
         """
         if not rows:
             return
+        described: list[TableColumn] = []
+        for name, cells in zip(columns, zip(*rows, strict=True), strict=True):
+            numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in cells if one is not None]
+            kind = "source" if name == "place" else "number" if numbers and all(numbers) else "text"
+            label = one_line(name, limit=_MAX_NAME) or "(no name)"
+            described.append(TableColumn(name=label, kind=kinds.get(name) or kind, unit=units.get(name)))
+        first_rows = tuple(tuple(text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit])
         total = len(rows) if total is None else total
-        cells = zip(*rows, strict=True)
-        self.tables.append(
-            Table(
-                title=one_line(title),
-                columns=tuple(
-                    TableColumn(
-                        name=one_line(name, limit=_MAX_NAME) or "(no name)",
-                        kind=kinds.get(name) or _kind(name, values),
-                        unit=units.get(name),
-                    )
-                    for name, values in zip(columns, cells, strict=True)
-                ),
-                rows=tuple(
-                    tuple(text(cell) if isinstance(cell, str) else cell for cell in row) for row in rows[:limit]
-                ),
-                total_rows=total if total > len(rows[:limit]) else None,
-                note=note,
-            )
+        total_rows = total if total > len(first_rows) else None
+        table = Table(
+            title=one_line(title), columns=tuple(described), rows=first_rows, total_rows=total_rows, note=note
         )
+        self.tables.append(table)
 
     def add_chart(
         self,
@@ -189,14 +174,13 @@ class SkillReport:
         labels: Sequence[Cell],
         values: Sequence[Cell],
         *,
-        series: str = "",
         kind: Literal["bar", "line"] = "bar",
         unit: str | None = None,
     ) -> None:
-        """Add one series over labels; without a name of its own it has that of the chart."""
+        """Add one series over labels, called as the chart is."""
         names = ("no value" if label is None else one_line(str(label), limit=_MAX_NAME) for label in labels)
         numbers = tuple(value if isinstance(value, int | float) else None for value in values)
-        data = Series(name=one_line(series or title), values=numbers)
+        data = Series(name=one_line(title), values=numbers)
         self.charts.append(Chart(title=one_line(title), kind=kind, labels=tuple(names), series=(data,), unit=unit))
 
     def append_sql(self, statement: str, *, limit: int) -> None:
@@ -219,7 +203,7 @@ class SkillReport:
             near: The folder or file that was asked about; its files are named first.
         """
         if unread:
-            names = first_of([*map(one_line, unread)], _MAX_GAPS).to_text()
+            names = first_of(map(one_line, unread), _MAX_GAPS)
             self.warn(
                 "missing_data",
                 f"Time was up before {plural(len(unread), 'file')} had been read: {names}.",
@@ -232,7 +216,7 @@ class SkillReport:
         places = [f"{path}:{line}" if line else path for path, line, _ in ranked]
         reasons = [reason.rstrip(".") for _, _, reason in ranked]
         for place, reason in zip(places[:_MAX_GAPS], reasons, strict=False):
-            self.note("{} was not read: {}.", code(place), quote(reason))
+            self.note(f"{code(place)} was not read: {quote(reason)}.")
         more = f" {len(skipped) - _MAX_GAPS:,} are not listed." if len(skipped) > _MAX_GAPS else ""
         files = plural(len(skipped), "file")
         self.warn(
@@ -254,7 +238,7 @@ class SkillReport:
             **self.figures,
             "answer": answer or question or (self.unanswered.message if self.unanswered else ""),
             "findings": [one.to_json() for one in self.statements if one.source],
-            "notes": [note.to_text() for note in self.notes],
+            "notes": [plain_text(note) for note in self.notes],
             "tables": [table.to_json() for table in self.tables],
             "charts": [chart.to_json() for chart in self.charts],
             "subjects": self.subjects,
@@ -262,7 +246,7 @@ class SkillReport:
         places = (one.source.partition(":")[0] for one in self.statements if ":" in one.source)
         lines = [one.to_markdown() for one in self.statements]
         blocks = [*lines[:1], "\n".join(f"- {line}" for line in lines[1:])]
-        blocks.append(" ".join(note.to_markdown() for note in self.notes))
+        blocks.append(markdown(" ".join(self.notes)))
         blocks.append(self.appendix if self.statements else "")
         outcome: Outcome = "rejected" if self.unanswered else "partial" if self.warnings else "success"
         fields: dict[str, Any] = {
@@ -280,10 +264,3 @@ class SkillReport:
 def plural(count: int, one: str, many: str = "") -> str:
     """A number with its noun: `1 file`, `2,000 files`."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
-
-
-def _kind(name: str, values: Sequence[Cell]) -> Any:
-    if name == "place":
-        return "source"
-    numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in values if one is not None]
-    return "number" if numbers and all(numbers) else "text"

@@ -55,7 +55,7 @@ class TreeReading(Generic[T]):
         """Tell which files were not read, those `near` a place first, and what else bounds the answer."""
         report.warn_of_gaps(self.skipped, self.unread, near=near)
         for note in self.notes:
-            report.note("{}", quote(note))
+            report.note(quote(note))
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,6 @@ def holds_secret(variable: str) -> bool:
     return _VARIABLE.search(variable) is not None
 
 
-def _encodings(value: str) -> tuple[str, ...]:
-    """How `value` is written: as it is, in a URL, within a text of JSON."""
-    return (value, quote(value, safe=""), quote(value), quote_plus(value), dumps(value)[1:-1])
-
-
 class Cleaner:
     """Takes credentials out of texts and JSON data. What is clean already comes back as it is.
 
@@ -97,10 +92,14 @@ class Cleaner:
     def __init__(self, environment: Mapping[str, str] | None = None, *, variables: Collection[str] = ()) -> None:
         variables_by_name = os.environ if environment is None else environment
         values = {value for name, value in variables_by_name.items() if name in variables or holds_secret(name)}
-        values = {
-            form for value in values for form in _encodings(value) if len(value) >= _MIN_LENGTH and form not in REMOVED
+        forms = {
+            form
+            for value in values
+            if len(value) >= _MIN_LENGTH
+            for form in (value, quote(value, safe=""), quote(value), quote_plus(value), dumps(value)[1:-1])
+            if form not in REMOVED
         }
-        longest_first = sorted(values, key=lambda value: (-len(value), value))
+        longest_first = sorted(forms, key=lambda value: (-len(value), value))
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:
@@ -109,10 +108,13 @@ class Cleaner:
         if not self._is_suspect(text):
             return text
         for _ in range(_MAX_PASSES):
-            result = self._clean_once(text)
-            if result == text:
+            before = text
+            text = text if self._values is None else self._values.sub(REMOVED, text)
+            text = _TOKEN_PATTERN.sub(REMOVED, text)
+            for pattern in (_BEARER, _BASIC, _URL_PASSWORD, _ASSIGNMENT):
+                text = pattern.sub(rf"\g<1>{REMOVED}", text)
+            if text == before:
                 break
-            text = result
         return text
 
     def data(self, value: JsonValue) -> JsonValue:
@@ -148,14 +150,6 @@ class Cleaner:
             return self.data(value)
         is_secret = _FIELD.fullmatch(name[:100]) or (holds_secret(name[:100]) and _ASSIGNMENT.fullmatch(f"key={value}"))
         return REMOVED if is_secret else self.text(value)
-
-    def _clean_once(self, text: str) -> str:
-        if self._values is not None:
-            text = self._values.sub(REMOVED, text)
-        text = _TOKEN_PATTERN.sub(REMOVED, text)
-        for pattern in (_BEARER, _BASIC, _URL_PASSWORD, _ASSIGNMENT):
-            text = pattern.sub(rf"\g<1>{REMOVED}", text)
-        return text
 
 
 _variables: set[str] = set()

@@ -3,7 +3,7 @@
 Those words speak of what was sent, which is JSON: of arrays and objects, never of the Python types behind a model.
 """
 
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Final, Literal, TypeAlias, cast
 
 from pydantic import ValidationError
 
@@ -89,21 +89,16 @@ _MAX_FACT_LENGTH: Final = 300
 
 def findings_of(error: ValidationError, *, rule: str) -> tuple[Finding, ...]:
     """Everything that is wrong, each with its path."""
-    problems = error.errors(include_url=False, include_input=False)
     findings: list[Finding] = []
-    for each in problems:
-        message, fix = _describe(cast("dict[str, Any]", each))
-        findings.append(Finding(rule=rule, message=f"{message}.", path=pointer(each["loc"]), fix=fix))
+    for each in error.errors(include_url=False, include_input=False):
+        message, fix = _MESSAGES.get(each["type"], ("", ""))
+        context = cast("dict[str, object]", each.get("ctx", {}))
+        facts = {name: str(value)[:_MAX_FACT_LENGTH] for name, value in context.items()}
+        facts["name"] = str(each["loc"][-1])[:_MAX_FACT_LENGTH] if each["loc"] else ""
+        message = message.format_map(facts) or each["msg"].removeprefix("Value error, ")
+        path = pointer(each["loc"])
+        findings.append(Finding(rule=rule, message=f"{message}.", path=path, fix=fix.format_map(facts)))
     return tuple(findings)
-
-
-def _describe(problem: dict[str, Any]) -> tuple[str, str]:
-    """What is wrong, without a full stop, and what to do."""
-    message, fix = _MESSAGES.get(problem["type"], ("", ""))
-    facts = {name: str(value)[:_MAX_FACT_LENGTH] for name, value in problem.get("ctx", {}).items()}
-    facts["name"] = str(problem["loc"][-1])[:_MAX_FACT_LENGTH] if problem["loc"] else ""
-    text = str(problem["msg"]).removeprefix("Value error, ")
-    return (message.format_map(facts) or text, fix.format_map(facts))
 
 
 def summarise_findings(findings: tuple[Finding, ...]) -> str:

@@ -68,6 +68,7 @@ def nearest(name: str, names: Iterable[str], *, limit: int = 3) -> tuple[str, ..
     for candidate in names:
         if candidate != name:
             folds.setdefault(_cached_fold(candidate[:_MAX_LENGTH]), []).append(candidate)
+    # Comparing takes the square of the length for each name, so only the likeliest are compared.
     likely = heapq.nsmallest(
         _MAX_COMPARED,
         folds.keys() - {target},

@@ -153,6 +153,7 @@ def topological_order(nodes: Sequence[Delegation]) -> list[str]:
         InvalidInput: The nodes are not a DAG. `detail["findings"]` lists every repeated and dangling id, and the
             circles, each spelled out.
     """
+    # Of an id that stands twice, the first place counts.
     place = {node.id: position for position, node in reversed([*enumerate(nodes)])}
     needs = {node.id: [need for need in dict.fromkeys(node.needs) if need in place] for node in nodes}
     followers: dict[str, list[str]] = {}
@@ -167,7 +168,16 @@ def topological_order(nodes: Sequence[Delegation]) -> list[str]:
             if not waiting[follower]:
                 ready.append(follower)
     blocked = [node for node, count in waiting.items() if count]
-    findings = [*_check_ids(nodes, place), *_find_cycles(blocked, needs, place)]
+    findings: list[Finding] = []
+    for position, node in enumerate(nodes):
+        if place[node.id] != position:
+            path, fix = f"/nodes/{position}/id", "Give it another id."
+            findings.append(Finding(rule="plan/id", message=f"`{node.id}` appears twice.", path=path, fix=fix))
+        for need in (need for need in node.needs if need not in place):
+            message, path = f"`{node.id}` needs `{need}`, which is not there.", f"/nodes/{position}/needs"
+            fix = f"Add a node `{need}`, or remove it from `needs`."
+            findings.append(Finding(rule="plan/needs", message=message, path=path, fix=fix))
+    findings += _find_cycles(blocked, needs, place)
     if findings:
         summary = " ".join(finding.message for finding in findings[:10])
         more = f" And {len(findings) - 10} more." if len(findings) > 10 else ""
@@ -178,18 +188,6 @@ def topological_order(nodes: Sequence[Delegation]) -> list[str]:
             detail={"findings": [finding.to_json() for finding in findings]},
         )
     return ready
-
-
-def _check_ids(nodes: Sequence[Delegation], place: dict[str, int]) -> Iterator[Finding]:
-    for position, node in enumerate(nodes):
-        if place[node.id] != position:
-            message = f"`{node.id}` appears twice."
-            yield Finding(rule="plan/id", message=message, path=f"/nodes/{position}/id", fix="Give it another id.")
-        for need in node.needs:
-            if need not in place:
-                message = f"`{node.id}` needs `{need}`, which is not there."
-                fix = f"Add a node `{need}`, or remove it from `needs`."
-                yield Finding(rule="plan/needs", message=message, path=f"/nodes/{position}/needs", fix=fix)
 
 
 def _find_cycles(blocked: list[str], needs: dict[str, list[str]], place: dict[str, int]) -> Iterator[Finding]:

@@ -131,7 +131,17 @@ def check_workspace_path(path: str, *, allow_absolute: bool = False, within: Ite
         AccessDenied: A path out of the fence: `..`, absolute, a drive or network share, or in none of `within`.
     """
     ensure_text(path, "path")
-    _check_path_text(path)
+    if not path:
+        raise InvalidInput("The path is empty.", hint="Name a file or folder of the workspace.")
+    if len(path) > _MAX_PATH_LENGTH:
+        raise InvalidInput(f"The path has {len(path)} characters.", hint=f"Use at most {_MAX_PATH_LENGTH}.")
+    if any(mark in path for mark in "\0\r\n") or _UNENCODABLE.search(path):
+        raise InvalidInput(
+            f"The path {short_repr(path)} holds a character no path may hold.",
+            hint="Remove NUL, line breaks and half surrogate pairs.",
+        )
+    if "\\" in path:
+        raise InvalidInput(f"The path {short_repr(path)} holds a backslash.", hint="Separate folders with `/`.")
     if any(_PARENT.fullmatch(component) for component in path.split("/")):
         raise AccessDenied(
             f"The path {short_repr(path)} climbs out with `..`.",
@@ -149,20 +159,6 @@ def check_workspace_path(path: str, *, allow_absolute: bool = False, within: Ite
         allowed = ", ".join(f"`{folder}`" for folder in folders)
         raise AccessDenied(f"The path {short_repr(path)} is in no allowed folder.", hint=f"Use a path in {allowed}.")
     return normal
-
-
-def _check_path_text(path: str) -> None:
-    if not path:
-        raise InvalidInput("The path is empty.", hint="Name a file or folder of the workspace.")
-    if len(path) > _MAX_PATH_LENGTH:
-        raise InvalidInput(f"The path has {len(path)} characters.", hint=f"Use at most {_MAX_PATH_LENGTH}.")
-    if any(mark in path for mark in "\0\r\n") or _UNENCODABLE.search(path):
-        raise InvalidInput(
-            f"The path {short_repr(path)} holds a character no path may hold.",
-            hint="Remove NUL, line breaks and half surrogate pairs.",
-        )
-    if "\\" in path:
-        raise InvalidInput(f"The path {short_repr(path)} holds a backslash.", hint="Separate folders with `/`.")
 
 
 def clean_content(text: str, *, max_length: int = 10_000) -> str:
@@ -242,7 +238,7 @@ def printable(text: str) -> str:
     the joiners of emoji and of Indic and Persian script stay.
     """
     ensure_text(text, "text")
-    return _UNSAFE.sub(_escape_match, text)
+    return _UNSAFE.sub(lambda match: "" if match[1] else f"\\u{{{ord(match[0]):x}}}", text)
 
 
 def hidden_character(text: str) -> str:
@@ -253,7 +249,3 @@ def hidden_character(text: str) -> str:
     ensure_text(text, "text")
     match = next((each for each in _UNSAFE.finditer(text) if each[0] != "\r"), None)
     return f"\\u{{{ord(match[0][0]):x}}}" if match else ""
-
-
-def _escape_match(match: re.Match[str]) -> str:
-    return "" if match[1] else f"\\u{{{ord(match[0]):x}}}"

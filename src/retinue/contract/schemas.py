@@ -111,20 +111,15 @@ def _schema_of(noun: type[Any]) -> JsonMapping:
     adapter = TypeAdapter[Any](noun)
     schema = adapter.json_schema(by_alias=True, schema_generator=_WithoutNull)
     for part in (schema, *schema.get("$defs", {}).values()):
-        part["description"], attributes = _docstring(part["description"])
-        for name, text in attributes.items():
+        # The first paragraph of a docstring, and its `Attributes:` by name.
+        summary, *sections = inspect.cleandoc(part["description"]).split("\n\n")
+        part["description"] = _line(summary)
+        attributes = next((section for section in sections if section.startswith("Attributes:\n")), "")
+        for entry in re.split(r"\n {4}(?=\w)", attributes.removeprefix("Attributes:"))[1:]:
+            name, _, text = entry.partition(":")
             key = name if name in part["properties"] else _ALIASES[name]
-            part["properties"][key]["description"] = text
+            part["properties"][key]["description"] = _line(text)
     return {"$schema": _JSON_SCHEMA_URI, **schema}
-
-
-def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """The first paragraph of a docstring, and its `Attributes:` by name."""
-    summary, *sections = inspect.cleandoc(text).split("\n\n")
-    attributes_text = next((section for section in sections if section.startswith("Attributes:\n")), "")
-    entries = re.split(r"\n {4}(?=\w)", attributes_text.removeprefix("Attributes:"))[1:]
-    pairs = (entry.partition(":") for entry in entries)
-    return _line(summary), {name: _line(text) for name, _, text in pairs}
 
 
 def _line(text: str) -> str:

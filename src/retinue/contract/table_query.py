@@ -38,13 +38,12 @@ class Condition(Model):
 
     column: Annotated[_ColumnName, Field(description="The column that is compared.")]
     op: Annotated[Operator, Field(description="How it is compared.")]
-    value: Annotated[
-        _Scalar | Annotated[Many[_Scalar], Field(max_length=1000)],
-        Field(description="What it is compared with; a list for in and not_in, nothing for is_null and not_null."),
-    ] = ""
-    part: Annotated[
-        DatePart, Field(description="Compare only this part of a time, as a number; Monday is weekday 1.")
-    ] = "none"
+    value: _Scalar | Annotated[Many[_Scalar], Field(max_length=1000)] = Field(
+        default="", description="What it is compared with; a list for in and not_in, nothing for is_null and not_null."
+    )
+    part: DatePart = Field(
+        default="none", description="Compare only this part of a time, as a number; Monday is weekday 1."
+    )
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -56,13 +55,13 @@ class Measure(Model):
     """One figure: a function over a column, or over rows."""
 
     function: Annotated[Function, Field(description="What is computed.")]
-    column: Annotated[
-        str, Field(max_length=300, description="Of which column; empty means of the rows, for count and share.")
-    ] = ""
+    column: str = Field(
+        default="", max_length=300, description="Of which column; empty means of the rows, for count and share."
+    )
     percentile: Annotated[float, Field(ge=0, le=100, description="Which one, with the function percentile.")] = 50
-    where: Annotated[
-        Many[Condition], Field(max_length=50, description="With share: what must hold for a row to be part of it.")
-    ] = ()
+    where: Many[Condition] = Field(
+        default=(), max_length=50, description="With share: what must hold for a row to be part of it."
+    )
 
     @property
     def label(self) -> str:
@@ -101,12 +100,11 @@ class GroupCondition(Model):
 class Ordering(Model):
     """What comes first."""
 
-    by: Annotated[
-        str,
-        Field(
-            max_length=300, description="A measure's function or column, or a column; empty means the first measure."
-        ),
-    ] = ""
+    by: str = Field(
+        default="",
+        max_length=300,
+        description="A measure's function or column, or a column; empty means the first measure.",
+    )
     descending: Annotated[bool, Field(description="The largest first.")] = True
 
 

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from retinue.errors import InvalidInput, UnknownName
 
 from .formatting import short_repr
+from .names import nearest
 
 DEFAULT: Final = "words"
 """The counter used unless another is named."""
@@ -39,7 +40,7 @@ def get_counter(name: str = DEFAULT) -> TokenCounter:
         raise UnknownName(
             f"Unknown token counter {short_repr(name)}.",
             hint=f"Use one of {', '.join(f'`{there}`' for there in names())}.",
-            suggestions=_nearest_first(name),
+            suggestions=tuple(dict.fromkeys((*nearest(name, names()), *names()))),
         )
     return match
 
@@ -59,15 +60,6 @@ def register(new: TokenCounter) -> None:
         raise InvalidInput(
             f"A token counter called {short_repr(new.name)} exists already.", hint="Choose another name."
         )
-
-
-def _nearest_first(name: str) -> tuple[str, ...]:
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only a mistake pays for it
-
-    def likeness(there: str) -> float:
-        return SequenceMatcher(None, name[:80], there).ratio()
-
-    return tuple(sorted(names(), key=likeness, reverse=True))
 
 
 class _CharacterCounter:

@@ -4,6 +4,6 @@ Everything but `fix_bug` and `add_feature` comes from a language server, syntax 
 unless it is asked for and allowed.
 """
 
-from retinue.catalogue.code_engineer_executor.agent import CodeEngineerExecutor
+from .agent import CodeEngineerExecutor
 
 __all__ = ["CodeEngineerExecutor"]

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._model_choice import needs_model
+from retinue.catalogue._names import symbol_facts
 from retinue.catalogue._prose import phrases
 from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
+from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
 
 from .parameters import (
@@ -27,16 +30,9 @@ from .parameters import (
     RefactoringRequest,
 )
 
-if TYPE_CHECKING:
-    from os import PathLike
-
-    from retinue.llm.models import Models
-
 
 def _facts(engineer: Any, workspace: Workspace) -> Facts:
     """What the code here defines."""
-    from retinue.catalogue._names import symbol_facts  # noqa: PLC0415 - when it is needed
-
     return symbol_facts(workspace, engineer.cache_dir)
 
 
@@ -128,10 +124,10 @@ class CodeEngineerExecutor:
 
     def __init__(
         self,
-        models: "Models | None" = None,
+        models: Models | None = None,
         *,
         servers: Mapping[str, tuple[str, ...]] | None = None,
-        cache_dir: "str | PathLike[str] | None" = None,
+        cache_dir: str | PathLike[str] | None = None,
     ) -> None:
         self.models = models
         self.cache_dir = None if cache_dir is None else Path(cache_dir)

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from retinue.catalogue._content_cache import ContentCache
 from retinue.catalogue._names import OUTLINE_SUFFIXES, TYPESCRIPT_SUFFIXES
-from retinue.catalogue._prose import code, first_of, quote
+from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import plural
 from retinue.catalogue._tree import TreeReader
 from retinue.contract.formatting import natural_list
@@ -70,11 +70,11 @@ async def analyze(work: Work, target: CodeTarget) -> None:
     mean_text = f"A function has {mean:.1f} paths on average; {above:,} {verb} more than {_COMPLEXITY_THRESHOLD}."
     report.add("complexity", mean_text, source=where)
     for path, item, paths in ranked[:3]:
-        template = f"{{}} has {plural(paths, 'path')}."
-        report.add("complexity", template, code(item.qualified_name), source=f"{path}:{item.line}")
+        text = f"{code(item.qualified_name)} has {plural(paths, 'path')}."
+        report.add("complexity", text, source=f"{path}:{item.line}")
     path, longest, _ = max(ranked, key=lambda each: each[1].lines)
-    template = f"{{}} is the longest, with {plural(longest.lines, 'line')}."
-    report.add("size", template, code(longest.qualified_name), source=f"{path}:{longest.line}")
+    text = f"{code(longest.qualified_name)} is the longest, with {plural(longest.lines, 'line')}."
+    report.add("size", text, source=f"{path}:{longest.line}")
     rows = [(item.qualified_name, paths, item.lines, f"{path}:{item.line}") for path, item, paths in ranked]
     report.add_table("The most branched functions", ("function", "paths", "lines", "place"), rows, limit=_MAX_SHOWN)
     report.add_subjects([item.qualified_name for _, item, _ in ranked[:_MAX_SHOWN]])
@@ -89,8 +89,8 @@ async def _analyze_symbol(work: Work) -> None:
     inside = [each for each in (outline.items if outline else ()) if each.first_line <= spot.line <= each.last_line]
     for item in inside[-1:]:
         path_text = f", with {plural(item.complexity, 'path')} through it" if item.complexity else ""
-        template = f"{item.kind} {{}} has {plural(item.lines, 'line')}{path_text}."
-        work.report.add("size", template, code(item.name), source=f"{spot.path}:{item.line}")
+        text = f"{item.kind} {code(item.name)} has {plural(item.lines, 'line')}{path_text}."
+        work.report.add("size", text, source=f"{spot.path}:{item.line}")
         complexity = {} if item.complexity is None else {"complexity": item.complexity}
         work.report.figures |= {
             "metrics": {"lines": item.lines, **complexity},
@@ -121,8 +121,8 @@ async def document(work: Work, target: CodeScope) -> None:
     report, text = work.report, f"{documented} of {len(public)} public names are documented{share}."
     report.add("coverage", text, source=target.file or ".")
     for path, item in missing[:_MAX_MISSING]:
-        template = f"{item.kind} {{}} has no documentation."
-        report.add("missing", template, code(item.qualified_name), source=f"{path}:{item.line}")
+        text = f"{item.kind} {code(item.qualified_name)} has no documentation."
+        report.add("missing", text, source=f"{path}:{item.line}")
     if len(missing) > _MAX_MISSING:
         report.note(f"{len(missing) - _MAX_MISSING} more without documentation are in the data.")
     report.figures["documentation"] = {
@@ -192,7 +192,7 @@ async def _read_outlines(work: Work) -> dict[str, CachedOutline]:
     for path, each in reading.files.items():
         work.files.add(path)
         for note in each.notes:
-            work.report.note("{}: {}", code(path), quote(note))
+            work.report.note(f"{code(path)}: {quote(note)}")
     return reading.files
 
 
@@ -219,7 +219,7 @@ async def review(work: Work, target: CodeScope) -> None:
     text = f"{plural(len(issues), 'finding')} in {plural(len(work.files), 'file')}: {counts}."
     report.add("summary", text, source=target.file or ".")
     for each in issues[:_MAX_SHOWN_ISSUES]:
-        report.add(each.severity, "{}: {}", code(each.rule), quote(each.message), source=f"{each.file}:{each.line}")
+        report.add(each.severity, f"{code(each.rule)}: {quote(each.message)}", source=f"{each.file}:{each.line}")
     if len(issues) > _MAX_SHOWN_ISSUES:
         report.note(f"{len(issues) - _MAX_SHOWN_ISSUES} more findings are in the data.")
     report.note("Only what a linter can see was looked for; whether the code does what it should was not judged.")
@@ -319,10 +319,10 @@ async def navigate(work: Work, target: NavigationTarget) -> None:
         report = work.report
         report.add_subjects([each.name for each in symbols])
         tops = [each for each in symbols if not each.container]
-        report.add("file", f"{{}} defines {plural(len(tops), 'symbol')}.", code(path), source=path)
+        report.add("file", f"{code(path)} defines {plural(len(tops), 'symbol')}.", source=path)
         for each in tops[:_MAX_SHOWN_PLACES]:
-            template = f"{each.kind or 'symbol'} {{}} stands on lines {each.place.line} to {each.last_line}."
-            report.add("symbol", template, code(each.name), source=_source(each.place))
+            text = f"{each.kind or 'symbol'} {code(each.name)} stands on lines {each.place.line} to {each.last_line}."
+            report.add("symbol", text, source=_source(each.place))
         rows = [(each.qualified_name, each.kind, _source(each.place), each.last_line) for each in symbols]
         report.add_table(f"What {path} defines", ("symbol", "kind", "place", "to line"), rows, limit=_MAX_ROWS)
     else:
@@ -334,26 +334,23 @@ async def report_symbols(work: Work, relations: Sequence[Show]) -> None:
     spots = await work.find_spots()
     if len(spots) > _MAX_SYMBOLS:
         spots = [await work.find_spot()]  # which refuses, and lists them
+    is_alone = len(relations) == 1
     for spot in spots:
-        await _report_symbol(work, spot, relations, where=f" ({spot.path})" if len(spots) > 1 else "")
-
-
-async def _report_symbol(work: Work, spot: Position, relations: Sequence[Show], *, where: str) -> None:
-    definitions = await work.navigator.definition(spot)
-    name = work.target.name or work.navigator.trace[-1].symbol
-    work.report.add_subjects([name])
-    name, is_alone = name + where, len(relations) == 1
-    for each in relations:
-        count_before = len(work.report.statements)
-        try:
-            await _report_relation(work, each, name, spot, definitions)
-        except Unavailable as error:
-            if is_alone or not error.detail.get("capability"):
-                raise
-            work.report.note("{}", error.message)
-            continue
-        if count_before == len(work.report.statements) and (is_alone or each not in ("callees", "implementations")):
-            work.report.add(each, _ABSENT[each], code(name), source="language server")
+        definitions = await work.navigator.definition(spot)
+        name = work.target.name or work.navigator.trace[-1].symbol
+        work.report.add_subjects([name])
+        name += f" ({spot.path})" if len(spots) > 1 else ""
+        for each in relations:
+            count_before = len(work.report.statements)
+            try:
+                await _report_relation(work, each, name, spot, definitions)
+            except Unavailable as error:
+                if is_alone or not error.detail.get("capability"):
+                    raise
+                work.report.note(error.message)
+                continue
+            if count_before == len(work.report.statements) and (is_alone or each not in ("callees", "implementations")):
+                work.report.add(each, _ABSENT[each].format(code(name)), source="language server")
 
 
 async def _report_relation(work: Work, show: Show, name: str, spot: Position, definitions: Sequence[Location]) -> None:
@@ -363,13 +360,13 @@ async def _report_relation(work: Work, show: Show, name: str, spot: Position, de
         case "definition" | "about":
             for place in definitions[:3]:
                 where = " outside the workspace" if place.is_outside else ""
-                template = f"{{}} is defined at {{}}{where}."
-                report.add("definition", template, code(name), code(str(place)), source=_source(place))
+                text = f"{code(name)} is defined at {code(str(place))}{where}."
+                report.add("definition", text, source=_source(place))
             if definitions and not (place := definitions[0]).is_outside:
                 hover = await navigator.hover(Position(place.path, place.line, place.column))
                 if hover:
                     head = code(" ".join(hover.partition("\n\n")[0].split()))
-                    report.add("type", "The language server says: {}.", head, source=_source(place))
+                    report.add("type", f"The language server says: {head}.", source=_source(place))
         case "callers":
             calls = await navigator.incoming_calls(spot)
             report.add_subjects([call.symbol.name for call in calls])
@@ -381,22 +378,21 @@ async def _report_relation(work: Work, show: Show, name: str, spot: Position, de
             uses = await uses_of(navigator, work.workspace, spot, declaration=False)
             if places := uses.sure:
                 times = "once" if len(places) == 1 else f"{len(places)} times"
-                template = f"{{}} is used {times} in {plural(len({place.path for place in places}), 'file')}."
-                report.add("references", template, code(name), source=_source(places[0]))
+                text = f"{code(name)} is used {times} in {plural(len({place.path for place in places}), 'file')}."
+                report.add("references", text, source=_source(places[0]))
                 rows = [
-                    (_source(place), quote(place.text.strip()).text, "name" if place in uses.beyond else "reference")
+                    (_source(place), one_line(place.text.strip()), "name" if place in uses.beyond else "reference")
                     for place in places
                 ]
                 report.add_table(f"Where {name} is used", ("place", "line", "found by"), rows, limit=_MAX_ROWS)
             if uses.unsure:
                 more = plural(len(uses.unsure), "more place")
-                template = f"Of {more} the language server does not know whether {{}} is meant: {{}}."
-                where = first_of(map(_source, uses.unsure), 10).to_text()
-                report.note(template, code(name), code(where))
+                where = code(first_of(map(_source, uses.unsure), 10))
+                report.note(f"Of {more} the language server does not know whether {code(name)} is meant: {where}.")
         case "implementations":
             places = [place for place in await navigator.implementation(spot) if place not in definitions]
             for place in places[:_MAX_SHOWN_PLACES]:
-                report.add(show, "{} is implemented at {}.", code(name), code(str(place)), source=_source(place))
+                report.add(show, f"{code(name)} is implemented at {code(str(place))}.", source=_source(place))
         case _:
             assert_never(show)
 
@@ -404,7 +400,7 @@ async def _report_relation(work: Work, show: Show, name: str, spot: Position, de
 def _report_calls(work: Work, topic: Show, calls: Sequence[tuple[str, str, HierarchyCall]]) -> None:
     for caller, callee, call in calls[:_MAX_SHOWN_PLACES]:
         place = (*call.places, call.symbol.place)[0]
-        work.report.add(topic, "{} calls {}.", code(caller), code(callee), source=_source(place))
+        work.report.add(topic, f"{code(caller)} calls {code(callee)}.", source=_source(place))
     if len(calls) > _MAX_SHOWN_PLACES:
         work.report.note(f"{len(calls) - _MAX_SHOWN_PLACES} more {topic} are left out.")
 

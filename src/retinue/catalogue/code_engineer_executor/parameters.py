@@ -18,11 +18,9 @@ class EntryPoint(Model):
     """A file, or a symbol in it."""
 
     file_path: _Path = ""
-    symbol_name: Annotated[
-        str,
-        FromFacts("symbol"),
-        Field(max_length=300, description="A name as the code has it: `helper` or `Class.method`."),
-    ] = ""
+    symbol_name: Annotated[str, FromFacts("symbol")] = Field(
+        default="", max_length=300, description="A name as the code has it: `helper` or `Class.method`."
+    )
 
 
 class EntryPosition(Model):
@@ -44,17 +42,14 @@ class Constraints(Model):
 class CodeScope(Model):
     """Which code is meant, and what the work must keep to."""
 
-    task: Annotated[
-        str,
-        Field(
-            max_length=20_000,
-            json_schema_extra={"default": ""},
-            description="What is wanted, in plain words, for the record; the other parameters say it all.",
-        ),
-    ]
-    path: Annotated[
-        str, FromFacts("path"), Field(max_length=4096, description="The source file or folder that is meant.")
-    ] = ""
+    task: str = Field(
+        max_length=20_000,
+        json_schema_extra={"default": ""},
+        description="What is wanted, in plain words, for the record; the other parameters say it all.",
+    )
+    path: Annotated[str, FromFacts("path")] = Field(
+        default="", max_length=4096, description="The source file or folder that is meant."
+    )
     entry_point: Annotated[
         EntryPosition | EntryPoint,
         Field(
@@ -71,8 +66,10 @@ class CodeScope(Model):
             module="the module or package, the folder around a file",
             project="the whole project, the whole codebase",
         ),
-        Field(description="How much of the code is meant; a symbol when one is named, else its file, else all."),
-    ] = "symbol"
+    ] = Field(
+        default="symbol",
+        description="How much of the code is meant; a symbol when one is named, else its file, else all.",
+    )
     constraints: Annotated[Constraints, Field(description="What the work must keep to.")] = Constraints()
 
     @property
@@ -95,11 +92,9 @@ class CodeScope(Model):
 class CodeTarget(CodeScope):
     """A symbol, or whatever else of the code is meant."""
 
-    symbol: Annotated[
-        str,
-        FromFacts("symbol"),
-        Field(max_length=300, description="The function, class, method or constant, as the code has it."),
-    ] = ""
+    symbol: Annotated[str, FromFacts("symbol")] = Field(
+        default="", max_length=300, description="The function, class, method or constant, as the code has it."
+    )
 
     @property
     def name(self) -> str:
@@ -120,8 +115,7 @@ class NavigationTarget(CodeTarget):
             callees="which functions does it call, what does it call; callees, outgoing calls",
             implementations="what implements, overrides, subclasses or inherits from it; implementations",
         ),
-        Field(description="What is to be told of the symbol."),
-    ] = "about"
+    ] = Field(default="about", description="What is to be told of the symbol.")
 
 
 class RefactoringRequest(CodeTarget):
@@ -135,11 +129,10 @@ class RefactoringRequest(CodeTarget):
             move="put a symbol into another file: move a to y.py, relocate it",
             extract="make a function of lines: extract lines 3 to 9 into b, pull them out",
         ),
-        Field(description="Which refactoring; `auto` is the one that the other parameters make."),
-    ] = "auto"
-    new_name: Annotated[
-        str, FromFacts("identifier"), Field(max_length=200, description="What it is to be called: the new name.")
-    ] = ""
+    ] = Field(default="auto", description="Which refactoring; `auto` is the one that the other parameters make.")
+    new_name: Annotated[str, FromFacts("identifier")] = Field(
+        default="", max_length=200, description="What it is to be called: the new name."
+    )
     target_file: Annotated[str, Field(max_length=4096, description="The file that something moves to.")] = ""
     first_line: Annotated[int, Field(ge=0, description="The first line to extract, from 1.")] = 0
     last_line: Annotated[int, Field(ge=0, description="The last line to extract; 0 means the first one only.")] = 0
@@ -149,9 +142,7 @@ class RefactoringRequest(CodeTarget):
 class ChangeRequest(CodeScope):
     """A change that a model is to make."""
 
-    task: Annotated[
-        str, Field(min_length=10, max_length=20_000, description="What is wrong or wanted, in plain words.")
-    ]
+    task: str = Field(min_length=10, max_length=20_000, description="What is wrong or wanted, in plain words.")
     apply: _Apply = False
 
 

@@ -60,9 +60,9 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
             work.changes = result.changes
             work.files |= {each.path for each in result.changes.files}
             work.report.add_subjects([result.name])
-            work.report.add("move", "{} moves from {} to {}.", code(result.name), code(path), code(to), source=path)
+            work.report.add("move", f"{code(result.name)} moves from {code(path)} to {code(to)}.", source=path)
             for note in result.notes:
-                work.report.note("{}", note)
+                work.report.note(note)
         case "extract":
             first, last = request.first_line, request.last_line or request.first_line
             _ensure_given(path=request.file, first_line=first, new_name=request.new_name)
@@ -74,13 +74,11 @@ async def refactor(work: Work, request: RefactoringRequest) -> None:
             work.changes = extraction.changes
             work.files.add(path)
             work.report.add_subjects([extraction.name])
-            names = (
-                extraction.name,
-                ", ".join(extraction.inputs) or "nothing",
-                ", ".join(extraction.outputs) or "nothing",
+            inputs, outputs = (code(", ".join(names) or "nothing") for names in (extraction.inputs, extraction.outputs))
+            text = (
+                f"Lines {first} to {last} become {code(extraction.name)}, which takes {inputs} and returns {outputs}."
             )
-            template = f"Lines {first} to {last} become {{}}, which takes {{}} and returns {{}}."
-            work.report.add("extract", template, *map(code, names), source=f"{path}:{first}")
+            work.report.add("extract", text, source=f"{path}:{first}")
         case "auto":
             hint = "Give `new_name` to rename, `target_file` to move, or `first_line` and `new_name` to extract."
             raise InvalidInput("It is not said which refactoring is meant.", hint=hint, path="/kind")
@@ -146,7 +144,7 @@ async def run_tests(work: Work, changes: ChangeSet) -> bool | None:
     report.figures["tests"] = figures
     match result.ending:
         case "passed":
-            report.add("tests", "The tests pass with the change: {}.", code(result.command), source=result.command)
+            report.add("tests", f"The tests pass with the change: {code(result.command)}.", source=result.command)
             return True
         case "not run":
             return _warn_untested(work, f"`{result.command}` found no tests to run: {result.last_line[:300]}")
@@ -181,14 +179,15 @@ async def _rename(work: Work, request: RefactoringRequest) -> None:
     report, files = work.report, renaming.changes.files
     work.changes = renaming.changes
     report.add_subjects([renaming.old, renaming.new])
-    template = f"{{}} becomes {{}} in {plural(renaming.places, 'place')} of {plural(len(files), 'file')}."
-    report.add("rename", template, code(renaming.old), code(renaming.new), source=files[0].path)
+    places, in_files = plural(renaming.places, "place"), plural(len(files), "file")
+    text = f"{code(renaming.old)} becomes {code(renaming.new)} in {places} of {in_files}."
+    report.add("rename", text, source=files[0].path)
     if len(renaming.definitions) > 1:
         report.note(f"It is defined in {len(renaming.definitions)} classes, and renamed in all of them.")
     if renaming.remaining:
-        report.note("The old name is still in texts or comments: {}.", first_of(renaming.remaining))
+        report.note(f"The old name is still in texts or comments: {first_of(renaming.remaining)}.")
     if renaming.unsure:
-        where = first_of(renaming.unsure, 10).to_text()
+        where = first_of(renaming.unsure, 10)
         report.warn(
             "incomplete_context",
             f"The language server does not know what {renaming.old!r} means in code at {where}.",
@@ -291,8 +290,8 @@ async def propose(models: Models | None, definition: Definition, work: Work, req
     # The last change that fits is handed over; it is written if that was asked for and nothing speaks against it.
     report = work.report
     for change in work.changes.files:
-        report.add("change", f"{{}} is to be {_PAST_TENSE[change.action]}.", code(change.path), source=change.path)
-    report.note("The model says: {}", quote(str(report.figures["reasoning"])))
+        report.add("change", f"{code(change.path)} is to be {_PAST_TENSE[change.action]}.", source=change.path)
+    report.note(f"The model says: {quote(str(report.figures['reasoning']))}")
     if reason:
         if not report.warnings:
             message = f"The proposal was not verified: {reason[:500]}"

@@ -4,6 +4,6 @@ Its skills take a typed query. A question in words goes to the reader of `orches
 read. The agent states no number that no statement gave, and never writes.
 """
 
-from retinue.catalogue.data_analyst.agent import DataAnalyst
+from .agent import DataAnalyst
 
 __all__ = ["DataAnalyst"]

@@ -1,30 +1,21 @@
 """The agent: typed skills over data files and logs. How figures come about stands beside."""
 
 from importlib.util import find_spec
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
-from retinue.catalogue.data_analyst.analysis import (
-    AggregateRequest,
-    Analysis,
-    ComparisonRequest,
-    DataRequest,
-    LogRequest,
-    PercentileRequest,
-    analyse,
-)
-from retinue.catalogue.data_analyst.columns import read_facts
 from retinue.contract.definition import Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 from retinue.tools.workspace import Workspace
 
-if TYPE_CHECKING:
-    from os import PathLike
+from .analysis import AggregateRequest, Analysis, ComparisonRequest, DataRequest, LogRequest, PercentileRequest, analyse
+from .columns import read_facts
 
 
 def _facts(analyst: Any, workspace: Workspace) -> Facts:
@@ -115,7 +106,7 @@ class DataAnalyst:
     code, documents or commits. Returns figures, tables, charts and the SQL; what names no column or value is refused.
     """
 
-    def __init__(self, *, cache_dir: "str | PathLike[str] | None" = None) -> None:
+    def __init__(self, *, cache_dir: str | PathLike[str] | None = None) -> None:
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
     @retinue.skill(

@@ -15,11 +15,6 @@ from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import ReportData
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.data_analyst.columns import Columns, data_files, files_in_question, locate_files
-from retinue.catalogue.data_analyst.compare import compare_files, compare_groups, profile
-from retinue.catalogue.data_analyst.findings import Findings
-from retinue.catalogue.data_analyst.log_parse import summarise_log
-from retinue.catalogue.data_analyst.query import aggregate, resolve_query, with_percentiles
 from retinue.contract.event import Progress
 from retinue.contract.model import Many, Model
 from retinue.contract.table_query import Condition, GroupCondition, Grouping, Measure, Ordering, TableQuery
@@ -27,6 +22,12 @@ from retinue.contract.task import Question, Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
 from retinue.tools.data import Data, kind_of
+
+from .columns import Columns, data_files, files_in_question, locate_files
+from .compare import compare_files, compare_groups, profile
+from .findings import Findings
+from .log_parse import summarise_log
+from .query import aggregate, resolve_query, with_percentiles
 
 _MAX_CANDIDATES: Final = 8
 """Files whose columns are looked at when none is named."""
@@ -44,23 +45,18 @@ _Point = Annotated[float, Field(ge=0, le=100)]
 class DataRequest(Model):
     """Data files, and a question about them in words where there are no typed parameters."""
 
-    question: Annotated[
-        str,
-        Field(
-            max_length=10_000,
-            json_schema_extra={"default": ""},
-            description="The question in plain words; empty when the parameters say it all.",
-        ),
-    ]
-    files: Annotated[
-        Many[_Path],
-        Field(
-            max_length=20,
-            json_schema_extra={"uniqueItems": True},
-            description="The data files (CSV, TSV, JSON, JSONL, Parquet or log), as paths; an empty list means the one"
-            " that the question is about.",
-        ),
-    ] = ()
+    question: str = Field(
+        max_length=10_000,
+        json_schema_extra={"default": ""},
+        description="The question in plain words; empty when the parameters say it all.",
+    )
+    files: Many[_Path] = Field(
+        default=(),
+        max_length=20,
+        json_schema_extra={"uniqueItems": True},
+        description="The data files (CSV, TSV, JSON, JSONL, Parquet or log), as paths; an empty list means the one"
+        " that the question is about.",
+    )
 
 
 class LogRequest(DataRequest):
@@ -73,13 +69,12 @@ class TableRequest(LogRequest):
     """Figures of a table."""
 
     measures: Annotated[Many[Measure], Field(max_length=20, description="The figures.")] = ()
-    group_by: Annotated[
-        Many[Grouping],
-        Field(max_length=5, description="What rows are put together by; `unit` puts times into buckets."),
-    ] = ()
-    order: Annotated[
-        Ordering, Field(description="What comes first; empty means the largest figure, or the first in time.")
-    ] = Ordering()
+    group_by: Many[Grouping] = Field(
+        default=(), max_length=5, description="What rows are put together by; `unit` puts times into buckets."
+    )
+    order: Ordering = Field(
+        default=Ordering(), description="What comes first; empty means the largest figure, or the first in time."
+    )
     limit: Annotated[int, Field(ge=0, le=10_000, description="How many groups or rows, at most; 0 means all.")] = 0
     meanings: Annotated[
         dict[str, Annotated[str, Field(max_length=300)]],
@@ -100,37 +95,29 @@ class TableRequest(LogRequest):
 class AggregateRequest(TableRequest):
     """Figures of a table, of groups that fulfil something, or the rows themselves."""
 
-    having: Annotated[
-        Many[GroupCondition], Field(max_length=10, description="What a group must fulfil, all of it.")
-    ] = ()
-    select: Annotated[
-        Many[_Column],
-        Field(max_length=100, description="List the rows themselves with these columns, `*` for all, not figures."),
-    ] = ()
-    averaged: Annotated[bool, Field(description="Give the mean of the figure over all groups, not a row a group.")] = (
-        False
+    having: Many[GroupCondition] = Field(default=(), max_length=10, description="What a group must fulfil, all of it.")
+    select: Many[_Column] = Field(
+        default=(), max_length=100, description="List the rows themselves with these columns, `*` for all, not figures."
     )
+    averaged: bool = Field(default=False, description="Give the mean of the figure over all groups, not a row a group.")
 
 
 class PercentileRequest(TableRequest):
     """Percentiles of a column of numbers."""
 
-    percentiles: Annotated[
-        Many[_Point],
-        Field(max_length=20, description="Which percentiles; an empty list means 50, 90, 95 and 99."),
-    ] = ()
+    percentiles: Many[_Point] = Field(
+        default=(), max_length=20, description="Which percentiles; an empty list means 50, 90, 95 and 99."
+    )
 
 
 class ComparisonRequest(TableRequest):
     """Two files, or two sides of one."""
 
-    key: Annotated[
-        Many[_Column],
-        Field(
-            max_length=20,
-            description="The columns that tell rows of two files apart; an empty list means an id column.",
-        ),
-    ] = ()
+    key: Many[_Column] = Field(
+        default=(),
+        max_length=20,
+        description="The columns that tell rows of two files apart; an empty list means an id column.",
+    )
 
 
 class Analysis(ReportData):
@@ -254,7 +241,7 @@ class _Analyzer:
         if others:
             self.findings.warn(
                 "incomplete_context",
-                f"Only `{first}` was read, not {first_of(map(code, others)).to_text()}.",
+                f"Only `{first}` was read, not {first_of(map(code, others))}.",
                 impact="No figure counts the others.",
                 recovery="Ask about one file at a time, or compare two.",
             )
@@ -270,7 +257,7 @@ class _Analyzer:
         if others:
             self._ask("file", "file", paths)
         if not self._files_and_question[0]:
-            self.findings.note("No file was named; {} is the only data here.", code(path))
+            self.findings.note(f"No file was named; {code(path)} is the only data here.")
         return self._open_file(path)
 
     def _resolve_request(self, request: TableRequest) -> tuple[Columns, TableReading | None, TableQuery]:
@@ -296,7 +283,7 @@ class _Analyzer:
         path = self._choose_file(readings)
         columns, reading = readings[path]
         if not files:
-            self.findings.note("No file was named; {} is the one that fits.", code(path))
+            self.findings.note(f"No file was named; {code(path)} is the one that fits.")
         self.findings.add_file(columns)
         self.findings.quote_notes(reading.notes)
         if (words := reading.query) is None:
@@ -338,8 +325,8 @@ class _Analyzer:
             self.findings.reject("None of the data files here can be read.", hint="Name one, to see what is wrong.")
             raise _NoAnswer
         columns, reading = nearest
-        words = first_of(map(code, reading.unread[:8])).to_text()
-        names = first_of(columns, _MAX_OPTIONS, more=", …").to_text()
+        words = first_of(map(code, reading.unread[:8]))
+        names = first_of(columns, _MAX_OPTIONS, more=", …")
         self.findings.reject(
             f"{words or 'The question'} cannot be read as a question about `{columns.source.path}`.",
             hint=f"Its columns are {names}. Ask for example: {'; '.join(example_questions(columns.facts()))}.",
@@ -349,6 +336,6 @@ class _Analyzer:
 
     def _ask(self, id_: str, what: str, options: Sequence[str]) -> NoReturn:
         """Ask the person which one is meant."""
-        text = f"Which {what}? Available: {first_of(options, _MAX_OPTIONS, more=', …').to_text()}."
+        text = f"Which {what}? Available: {first_of(options, _MAX_OPTIONS, more=', …')}."
         self.findings.questions = (Question(id=id_, text=text, kind="choice", options=tuple(options[:_MAX_OPTIONS])),)
         raise _NoAnswer

@@ -21,16 +21,7 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import BudgetExceeded, DeadlineExceeded, InvalidInput, MissingFile, UnknownName, YourError
-from retinue.tools.data import (
-    DATA_SUFFIXES,
-    Data,
-    DataSource,
-    FieldType,
-    QueryRows,
-    identifier,
-    kind_of,
-    literal,
-)
+from retinue.tools.data import DATA_SUFFIXES, Data, DataSource, FieldType, QueryRows, identifier, kind_of, literal
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
@@ -104,6 +95,7 @@ class Columns(dict[str, DataColumn]):
         self.table = identifier(source.table)
         self.check = check
         self._data = data
+        # The reader says in a note which words it took for no value among numbers; among texts nobody looked for them.
         words = {note.removesuffix(_READ_SO).rpartition("'")[2] for note in source.notes if note.endswith(_READ_SO)}
         self._empty_words = tuple(sorted(words))
         usable = [field for field in source.fields if field.name and "\0" not in field.name]
@@ -154,6 +146,7 @@ class Columns(dict[str, DataColumn]):
         if len(date_columns) != len(parts):
             return None
         numbers = ", ".join(f"TRY_CAST({one.expression} AS BIGINT)" for one in date_columns)
+        # `try`, because a row may say 30 February: that is no day, and no reason to fail.
         return DataColumn("-".join(one.name for one in date_columns), "time", f"try(make_date({numbers}))")
 
     @cached_property

@@ -4,24 +4,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Prose, code, first_of
+from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import Columns, DataColumn
-from retinue.catalogue.data_analyst.findings import (
-    Findings,
-    describe_measure,
-    describe_query,
-    format_value,
-    label_of,
-    where_clause,
-)
-from retinue.catalogue.data_analyst.query import select_sql
 from retinue.contract.event import Progress
 from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
 from retinue.tools.data import identifier
+
+from .columns import Columns, DataColumn
+from .findings import Findings, describe_measure, describe_query, format_value, label_of, where_clause
+from .query import select_sql
 
 _MAX_ROWS: Final = 100
 _MAX_MEANS: Final = 8
@@ -58,7 +52,7 @@ def compare_groups(columns: Columns, query: TableQuery, findings: Findings) -> b
     findings.matched_rows = sum(counts)
     for side, count in zip(pair, counts, strict=True):
         if not count:
-            findings.add("rows", "No row has {}.", code(side.name))
+            findings.add("rows", f"No row has {code(side.name)}.")
     if not all(counts):
         path = columns.source.path
         findings.reject(f"One side of the comparison has no rows in {path}.", hint="Name two values that exist.")
@@ -114,19 +108,11 @@ def _report_measure(
             else "; no difference"
         )
     sides = [
-        piece
+        f"{format_value(figure, unit)} for {code(side.name)}"
         for figure, side in zip((first, second), pair, strict=True)
-        for piece in (format_value(figure, unit), code(side.name))
     ]
-    template = f"The {{}}{{}} is {{}} for {{}} and {{}} for {{}}{tail}."
-    findings.add(
-        "comparison",
-        template,
-        describe_measure(measure),
-        where_clause(common),
-        *sides,
-        source=pair[1].columns.source.path,
-    )
+    text = f"The {describe_measure(measure)}{where_clause(common)} is {' and '.join(sides)}{tail}."
+    findings.add("comparison", text, source=pair[1].columns.source.path)
 
 
 def compare_files(
@@ -149,7 +135,7 @@ def compare_files(
     for one, other in ((first, second), (second, first)):
         if alone := [code(name) for name in one if name not in other]:
             path = one.source.path
-            findings.add("columns", "Only {} has {}.", code(path), first_of(alone[:8]), source=path)
+            findings.add("columns", f"Only {code(path)} has {first_of(alone[:8])}.", source=path)
     for columns in (first, second):
         for column in key:
             columns.resolve(column, path="/parameters/key")
@@ -163,8 +149,7 @@ def compare_files(
         _compare_by_key(first, second, findings, columns_of_key)
     else:
         findings.note(
-            "No column tells the rows of both files apart, so rows were not matched; {} names such columns.",
-            code("key"),
+            f"No column tells the rows of both files apart, so rows were not matched; {code('key')} names such columns."
         )
     shared_measures = [one for one in measures if one.column in shared]
     numbers = [one.name for one in first.of_kind("number") if one.name in second and second[one.name].kind == "number"]
@@ -198,8 +183,8 @@ def _compare_by_key(first: Columns, second: Columns, findings: Findings, key: Se
     totals |= {str(change): int(count or 0) for change, count in first.query(counts).rows}
     findings.metrics |= {f"{change}_rows": count for change, count in totals.items()}
     more, fewer, changed = (plural(count, "row") for count in totals.values())
-    template = f"By {{}}, {{}} has {more} more, {fewer} fewer and {changed} changed against {{}}."
-    findings.add("rows", template, first_of(map(code, key)), code(path), code(first.source.path), source=path)
+    text = f"{more} more, {fewer} fewer and {changed} changed against {code(first.source.path)}"
+    findings.add("rows", f"By {first_of(map(code, key))}, {code(path)} has {text}.", source=path)
     rows = first.query(f"SELECT * FROM ({changes}) ORDER BY ALL LIMIT {_MAX_ROWS}")
     findings.show("Rows that differ", rows.columns, rows.rows, total=sum(totals.values()))
     findings.add_subjects([row[1] for row in rows.rows])
@@ -208,7 +193,7 @@ def _compare_by_key(first: Columns, second: Columns, findings: Findings, key: Se
         row = first.query(f"SELECT {each} FROM {old} AS a JOIN {new} AS b ON {same}").rows[0]
         for name, value in zip(others, row, strict=False):
             if isinstance(value, int) and value:
-                findings.add("changed columns", f"{{}} differs in {plural(value, 'row')}.", code(name), source=path)
+                findings.add("changed columns", f"{code(name)} differs in {plural(value, 'row')}.", source=path)
 
 
 _BATCH: Final = 50
@@ -256,13 +241,13 @@ def profile(columns: Columns, findings: Findings, *, emit: Callable[[Progress], 
     names = {kind: [one.name for one in columns.of_kind(kind)] for kind in _KINDS}
     kind_counts = ", ".join(f"{len(several)} {kind}" for kind, several in names.items() if several)
     size = f"{plural(source.rows, 'row')} and {plural(len(columns), 'column')}"
-    findings.add("size", f"{{}} has {size}: {kind_counts or 'none'}.", code(source.path))
+    findings.add("size", f"{code(source.path)} has {size}: {kind_counts or 'none'}.")
     for kind in _KINDS[:3]:
         if names[kind]:
-            findings.add(f"{kind}s", f"{kind.capitalize()}s: {{}}.", first_of(map(code, names[kind]), _MAX_NAMED))
+            findings.add(f"{kind}s", f"{kind.capitalize()}s: {first_of(map(code, names[kind]), _MAX_NAMED)}.")
     for name, kind, _, _, first, last, *_ in lines:
         if kind == "time" and first is not None:
-            findings.add("span", "{} goes from {} to {}.", code(str(name)), label_of(first), label_of(last))
+            findings.add("span", f"{code(str(name))} goes from {label_of(first)} to {label_of(last)}.")
     findings.show(f"Columns of {source.path}", _FIELDS, lines, total=len(columns))
     findings.add_subjects(list(columns))
     findings.metrics |= {"rows": source.rows, "columns": len(columns), "bytes": source.bytes}
@@ -274,7 +259,7 @@ def profile(columns: Columns, findings: Findings, *, emit: Callable[[Progress], 
             recovery="Ask about a column by its name.",
         )
     if not source.rows:
-        findings.note("{} holds no rows.", code(source.path))
+        findings.note(f"{code(source.path)} holds no rows.")
         return
     _report_suspicions(source.rows, lines, findings)
     if source.kind != "log" and len(columns) <= _MAX_DUPLICATE_COLUMNS:
@@ -302,7 +287,7 @@ def _report_suspicions(rows: int, lines: Sequence[tuple[Cell, ...]], findings: F
     for topic, template, fits in _SUSPICIONS:
         names = [name for name, *figures in counts if fits(rows, *figures) and (topic, name) != ("unique", "line")]
         if names:
-            findings.add(topic, template, first_of(map(code, names), _MAX_LISTED))
+            findings.add(topic, template.format(first_of(map(code, names), _MAX_LISTED)))
     if emptiest := sorted(((nulls, name) for name, nulls, _ in counts if 0 < nulls < rows), reverse=True)[:_MAX_LISTED]:
-        each = (Prose(f"{{}} {nulls:,} ({100 * nulls / rows:.2g} %)", (code(name),)) for nulls, name in emptiest)
-        findings.add("nulls", "Empty cells: {}.", first_of(each))
+        each = (f"{code(name)} {nulls:,} ({100 * nulls / rows:.2g} %)" for nulls, name in emptiest)
+        findings.add("nulls", f"Empty cells: {first_of(each)}.")

@@ -9,12 +9,13 @@ from functools import partialmethod
 from typing import Any, Final
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
+from retinue.catalogue._prose import code, first_of, one_line, plain_text, quote
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
 from retinue.tools.data import DataSource, QueryRows
+
+from .columns import Columns
 
 _MAX_TABLE_ROWS: Final = 200
 _MAX_TEXT: Final = 500
@@ -80,7 +81,7 @@ class Findings(SkillReport):
     def quote_notes(self, texts: Sequence[str]) -> None:
         """Add notes of others, each once."""
         for text in texts:
-            self.note("{}", quote(text, limit=_MAX_NOTE))
+            self.note(quote(text, limit=_MAX_NOTE))
 
     def add_file(self, columns: Columns) -> None:
         """Name a file that was read, with what makes it less than whole, and how its columns were read."""
@@ -102,9 +103,21 @@ class Findings(SkillReport):
 
     def reply(self, **more: Any) -> Reply:
         """The reply that says all of it."""
-        notes = [] if self.questions else self._notes_on_columns()
-        column_notes = (Prose("{}", (quote(note, limit=_MAX_NOTE),)) for note in notes)
-        self.notes = list(dict.fromkeys([*column_notes, *self.notes]))
+        # What is noted of files and of the columns that the answer is about; the same of several columns is one.
+        mine = {repr(name) for name in self.columns}
+        others = {repr(field.name) for source in self.sources for field in source.fields} - mine
+        columns_by_note: dict[str, list[str]] = {}
+        for note in () if self.questions else self.column_notes:
+            if mine and any(name in note for name in others) and not any(name in note for name in mine):
+                continue
+            name, _, text = note.removeprefix(_IN_COLUMN).partition(", ")
+            is_of_one = note.startswith(_IN_COLUMN) and name.endswith("'")
+            columns_by_note.setdefault(text if is_of_one else note, []).extend([name] if is_of_one else [])
+        notes = [
+            f"In column{'s' if names[1:] else ''} {first_of(names, _MAX_COLUMNS)}, {text}" if names else text
+            for text, names in columns_by_note.items()
+        ]
+        self.notes = list(dict.fromkeys([*(quote(note, limit=_MAX_NOTE) for note in notes), *self.notes]))
         self.files = [source.path for source in self.sources]
         statements = ";\n".join(self.sql)
         self.append_sql(statements, limit=_MAX_SQL)
@@ -117,22 +130,6 @@ class Findings(SkillReport):
             **({} if self.matched_rows is None else {"matched_rows": self.matched_rows}),
         }
         return super().reply(**more)
-
-    def _notes_on_columns(self) -> list[str]:
-        """What is noted of files and of the columns that the answer is about; the same of several columns is one."""
-        mine = {repr(name) for name in self.columns}
-        others = {repr(field.name) for source in self.sources for field in source.fields} - mine
-        columns_by_note: dict[str, list[str]] = {}
-        for note in self.column_notes:
-            if mine and any(name in note for name in others) and not any(name in note for name in mine):
-                continue
-            name, _, text = note.removeprefix(_IN_COLUMN).partition(", ")
-            is_of_one = note.startswith(_IN_COLUMN) and name.endswith("'")
-            columns_by_note.setdefault(text if is_of_one else note, []).extend([name] if is_of_one else [])
-        return [
-            f"In column{'s' if names[1:] else ''} {first_of(names, _MAX_COLUMNS).to_text()}, {text}" if names else text
-            for text, names in columns_by_note.items()
-        ]
 
 
 def format_value(value: Cell, unit: str | None = None) -> str:
@@ -156,24 +153,20 @@ def format_row_count(value: Cell) -> str:
     return plural(int(value), "row") if isinstance(value, int | float) else format_value(value)
 
 
-def describe_measure(measure: Measure) -> Prose:
+def describe_measure(measure: Measure) -> str:
     """A measure as a noun."""
     if not measure.column:
-        return Prose("share of the rows" if measure.function == "share" else "number of rows")
+        return "share of the rows" if measure.function == "share" else "number of rows"
     if measure.function == "percentile":
         number = f"{measure.percentile:g}"
         ending = "th" if "." in number or number in ("11", "12", "13") else _ENDINGS.get(number[-1], "th")
-        return Prose(f"{number}{ending} percentile of {{}}", (code(measure.column),))
-    return Prose(_NOUNS[measure.function], (code(measure.column),))
+        return f"{number}{ending} percentile of {code(measure.column)}"
+    return _NOUNS[measure.function].format(code(measure.column))
 
 
-def where_clause(conditions: Sequence[Condition]) -> Prose:
+def where_clause(conditions: Sequence[Condition]) -> str:
     """The conditions as the end of a sentence: " where … and …"."""
-    return (
-        Prose(" where {}", (first_of(map(_describe_condition, conditions), separator=" and "),))
-        if conditions
-        else Prose("")
-    )
+    return f" where {first_of(map(_describe_condition, conditions), separator=' and ')}" if conditions else ""
 
 
 def describe_query(query: TableQuery) -> dict[str, list[str]]:
@@ -181,9 +174,9 @@ def describe_query(query: TableQuery) -> dict[str, list[str]]:
     parts: dict[str, list[str]] = {
         "measure": ["the rows themselves"]
         if query.select
-        else [describe_measure(one).to_text() for one in query.measures],
+        else [plain_text(describe_measure(one)) for one in query.measures],
         "group": [one.label for one in query.group_by],
-        "filter": [_describe_condition(one).to_text() for one in (*query.where, *query.share_conditions)],
+        "filter": [plain_text(_describe_condition(one)) for one in (*query.where, *query.share_conditions)],
         "having": [f"{one.measure.label} {one.op} {one.value:g}" for one in query.having],
     }
     if query.order is not None:
@@ -192,16 +185,16 @@ def describe_query(query: TableQuery) -> dict[str, list[str]]:
     return {key: lines for key, lines in parts.items() if lines}
 
 
-def _describe_condition(condition: Condition) -> Prose:
+def _describe_condition(condition: Condition) -> str:
     """A condition as half a sentence."""
-    name = "{}" if condition.part == "none" else f"the {condition.part} of {{}}"
-    words, column = f"{name} {_WORDS[condition.op]}", code(condition.column)
+    part = "" if condition.part == "none" else f"the {condition.part} of "
+    words = f"{part}{code(condition.column)} {_WORDS[condition.op]}"
     if condition.op in ("is_null", "not_null"):
-        return Prose(words, (column,))
+        return words
     names, texts = _NAMES.get(condition.part, ()), list[str]()
     for value in condition.values:
         if isinstance(value, int) and 0 < value <= len(names):
             texts.append(names[value - 1])
         else:
             texts.append(format_value(value) if isinstance(value, float) else label_of(value))
-    return Prose(f"{words} {{}}", (column, first_of(map(code, texts), _MAX_VALUES)))
+    return f"{words} {first_of(map(code, texts), _MAX_VALUES)}"

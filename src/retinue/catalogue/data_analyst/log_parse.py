@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import ExternalText, Prose, code, first_of, quote
+from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import Findings, describe_query, format_value, label_of, where_clause
-from retinue.catalogue.data_analyst.query import bucket_sql, conditions_sql
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, TableQuery
 from retinue.tools.data import QueryRows, identifier
+
+from .columns import Columns
+from .findings import Findings, describe_query, format_value, label_of, where_clause
+from .query import bucket_sql, conditions_sql
 
 _MAX_TOP: Final = 10
 _MAX_BARS: Final = 30
@@ -36,9 +37,9 @@ def summarise_log(columns: Columns, findings: Findings, *, conditions: Sequence[
     # An error has a level, else a status from 400 on.
     error = f"upper(level) IN {_BAD}" if "level" in columns else "status >= 400" if "status" in columns else ""
     if "level" in columns:
-        log.report_commonest("level", "levels", "Levels: {}.", limit=_MAX_TOP)
+        log.report_commonest("level", "levels", "Levels", limit=_MAX_TOP)
     if "status" in columns:
-        log.report_commonest("status", "statuses", "Answers by status: {}.", limit=_MAX_BARS)
+        log.report_commonest("status", "statuses", "Answers by status", limit=_MAX_BARS)
     if error:
         log.report_errors(error)
     if "path" in columns:
@@ -63,15 +64,15 @@ class _LogSummary:
         """Run a statement and keep it."""
         return self.findings.run(statement, self.columns)
 
-    def add(self, topic: str, template: str, *pieces: ExternalText | Prose | str, line: Cell = None) -> None:
+    def add(self, topic: str, sentence: str, *, line: Cell = None) -> None:
         """Add a sentence, with the line that is its first example."""
         source = f"{self.columns.source.path}:{line}" if isinstance(line, int) else ""
-        self.findings.add(topic, template, *pieces, source=source)
+        self.findings.add(topic, sentence, source=source)
 
-    def report_top(self, topic: str, template: str, each: str, rows: Sequence[Sequence[Cell]], *, at: int = 1) -> None:
+    def report_top(self, topic: str, lead: str, rows: Sequence[Sequence[Cell]], *, at: int = 1) -> None:
         """Name the first of some rows with a figure of each."""
-        entries = (Prose(each, (code(str(row[0])), format_value(row[at]))) for row in rows)
-        self.add(topic, template, first_of(entries), line=rows[0][-1])
+        entries = ", ".join(f"{code(str(row[0]))} ({format_value(row[at])})" for row in rows)
+        self.add(topic, f"{lead} {entries}.", line=rows[0][-1])
 
     def show(self, rows: QueryRows, title: str, *, at: int = 0, line: bool = False) -> None:
         """Show rows, with a chart of one of their figures unless that is the first column."""
@@ -88,22 +89,23 @@ class _LogSummary:
         self.findings.matched_rows = self.findings.metrics["entries"] = count
         path, filter_text = code(self.columns.source.path), where_clause(self.conditions)
         if not count:
-            template = f"No entry fits: of {self.columns.source.rows:,} entries of {{}} there is none{{}}."
-            self.add("entries", template, path, filter_text)
-            self.findings.reject(f"No entry of {path.to_text()} fits.", hint="Ask with fewer conditions.")
+            all_entries = f"{self.columns.source.rows:,} entries of {path}"
+            self.add("entries", f"No entry fits: of {all_entries} there is none{filter_text}.")
+            self.findings.reject(f"No entry of {path} fits.", hint="Ask with fewer conditions.")
             return False
-        span = (", from {} to {}.", label_of(first), label_of(last)) if timed_count else (", without time stamps.",)
-        self.add("span", f"{{}} has {plural(count, 'entry', 'entries')}{{}}{span[0]}", path, filter_text, *span[1:])
+        span = f"from {label_of(first)} to {label_of(last)}" if timed_count else "without time stamps"
+        self.add("span", f"{path} has {plural(count, 'entry', 'entries')}{filter_text}, {span}.")
         return True
 
-    def report_commonest(self, column: str, topic: str, template: str, *, limit: int) -> None:
+    def report_commonest(self, column: str, topic: str, lead: str, *, limit: int) -> None:
         """The commonest values of a column."""
         rows = self.rows(
             f"SELECT {column}, count(*) AS entries, min(line) AS first_line\n{self.where}\n"
             f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {limit}"
         )
         if rows_with_value := [row for row in rows.rows if row[0] is not None]:
-            self.report_top(topic, template, "{} {}", rows_with_value[:_MAX_TOP])
+            counts = ", ".join(f"{code(str(row[0]))} {format_value(row[1])}" for row in rows_with_value[:_MAX_TOP])
+            self.add(topic, f"{lead}: {counts}.", line=rows_with_value[0][-1])
             self.show(rows, f"Entries by {column}", at=1)
 
     def report_errors(self, error: str) -> None:
@@ -127,14 +129,12 @@ class _LogSummary:
         rows = self.rows(f"{select}\nORDER BY 2 DESC, 1\nLIMIT {_MAX_TOP}")
         if not rows.rows:
             return
-        self.report_top("paths", "Most entries are for {}.", "{} ({})", rows.rows[:3])
+        self.report_top("paths", "Most entries are for", rows.rows[:3])
         self.show(rows, "Most frequent paths", at=1)
         self.findings.add_subjects([row[0] for row in rows.rows])
         worst = self.rows(f"{select}\nORDER BY 3 DESC, 1\nLIMIT {_MAX_TOP}").rows if error else []
         if worst and worst[0][2]:
-            self.report_top(
-                "errors by path", "Most errors are at {}.", "{} ({})", [row for row in worst if row[2]][:3], at=2
-            )
+            self.report_top("errors by path", "Most errors are at", [row for row in worst if row[2]][:3], at=2)
         if not duration:
             self.findings.note("The log has no times of requests, so nothing is said of slow ones.")
             return
@@ -142,12 +142,12 @@ class _LogSummary:
         slowest = self.rows(f"{select}\n{least}\nORDER BY {at + 1} DESC NULLS LAST, 1\nLIMIT {_MAX_TOP}")
         if not slowest.rows:
             return
-        unit, template = self.columns[duration].unit, "{} with {} (95 % within {})"
+        unit = self.columns[duration].unit
         each = (
-            Prose(template, (code(str(row[0])), format_value(row[at], unit), format_value(row[at + 1], unit)))
+            f"{code(str(row[0]))} with {format_value(row[at], unit)} (95 % within {format_value(row[at + 1], unit)})"
             for row in slowest.rows[:3]
         )
-        self.add("slowest paths", "Slowest on average: {}.", first_of(each), line=slowest.rows[0][-1])
+        self.add("slowest paths", f"Slowest on average: {first_of(each)}.", line=slowest.rows[0][-1])
         self.findings.note(f"Paths with fewer than {_MIN_TIMED} timed entries are not among the slowest.")
         self.findings.subjects = []
         self.findings.add_subjects([row[0] for row in slowest.rows])
@@ -161,7 +161,7 @@ class _LogSummary:
             f"GROUP BY 1\nORDER BY 2 DESC, 1\nLIMIT {_MAX_TOP}"
         )
         for _, count, line, first in rows.rows[:3]:
-            self.add(topic, "{} times: {}", format_value(count), quote(str(first), limit=160), line=line)
+            self.add(topic, f"{format_value(count)} times: {quote(str(first), limit=160)}", line=line)
         self.show(rows, title)
         self.findings.add_subjects([row[0] for row in rows.rows])
 
@@ -181,7 +181,7 @@ class _LogSummary:
         if most := max(int(row[at] or 0) for row in rows.rows):
             first, *others = (label_of(row[0]) for row in rows.rows if row[at] == most)
             as_many = f", and as many in {plural(len(others), 'other')}" if others else ""
-            self.add(title.lower(), f"Most {what} in one {step}: {{}}, at {{}}{as_many}.", format_value(most), first)
+            self.add(title.lower(), f"Most {what} in one {step}: {format_value(most)}, at {first}{as_many}.")
         self.show(rows, title, at=at, line=True)
 
     def report_bursts(self) -> None:
@@ -194,6 +194,6 @@ class _LogSummary:
             f"ORDER BY entries DESC, minute LIMIT {_MAX_BURSTS}"
         )
         for minute, count, line, usual in rows.rows[:3]:
-            template = "A burst at {}: {} entries in one minute, where {} are usual."
-            self.add("burst", template, label_of(minute), format_value(count), format_value(usual), line=line)
+            text = f"{format_value(count)} entries in one minute, where {format_value(usual)} are usual"
+            self.add("burst", f"A burst at {label_of(minute)}: {text}.", line=line)
         self.show(rows, "Bursts")

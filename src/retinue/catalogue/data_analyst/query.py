@@ -8,22 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import Prose, code, first_of
+from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import plural
-from retinue.catalogue.data_analyst.columns import Columns
-from retinue.catalogue.data_analyst.findings import (
-    Findings,
-    describe_measure,
-    describe_query,
-    format_row_count,
-    format_value,
-    label_of,
-    where_clause,
-)
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery, TimeUnit
 from retinue.errors import InvalidInput
 from retinue.tools.data import QueryRows, identifier, literal
+
+from .columns import Columns
+from .findings import Findings, describe_measure, describe_query, format_row_count, format_value, label_of, where_clause
 
 _ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
 _DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)
@@ -306,7 +299,7 @@ def aggregate(columns: Columns, query: TableQuery, findings: Findings) -> None:
     for name, empty in zip(measured_columns, gaps, strict=True):
         if empty and matched:  # no figure counts these rows, but a share is of them too
             effect = "they are part of the whole" if name in whole else "its figures leave them out"
-            findings.note(f"{{}} has no value in {empty:,} of {plural(matched, 'row')}; {effect}.", code(name))
+            findings.note(f"{code(name)} has no value in {empty:,} of {plural(matched, 'row')}; {effect}.")
     if rows.truncated:
         findings.warn(
             "incomplete_context",
@@ -360,11 +353,11 @@ class _Aggregation:
         """Say that no row fits, which is no answer."""
         path, rows = self.columns.source.path, self.columns.source.rows
         if not rows:
-            self.findings.add("rows", "{} holds no rows.", code(path))
+            self.findings.add("rows", f"{code(path)} holds no rows.")
             self.findings.reject(f"{path} holds no rows.", hint="Name a file with rows.")
             return
-        template = f"No row fits: of {rows:,} rows of {{}} there is none{{}}."
-        self.findings.add("rows", template, code(path), where_clause(self.query.where))
+        none = f"there is none{where_clause(self.query.where)}"
+        self.findings.add("rows", f"No row fits: of {rows:,} rows of {code(path)} {none}.")
         hint = "Ask with fewer conditions; `understood` says how they were read."
         self.findings.reject(f"No row of {path} fits the conditions.", hint=hint)
 
@@ -373,46 +366,28 @@ class _Aggregation:
         for measure, name, value in zip(self.query.measures, self.rows.columns, self.rows.rows[0], strict=False):
             if isinstance(value, int | float) and not isinstance(value, bool):
                 self.findings.metrics[name] = value
-            self._report_figure(measure, name, value)
+            self.findings.add(name, self._figure_sentence(measure, value))
         self.findings.show(self.columns.source.path, self.rows.columns, self.rows.rows, units=self._column_units())
 
-    def _report_figure(self, measure: Measure, topic: str, value: Cell) -> None:
+    def _figure_sentence(self, measure: Measure, value: Cell) -> str:
         path, filter_text, query = code(self.columns.source.path), where_clause(self.query.where), self.query
         figure = format_value(value, self.columns.unit_of(measure))
-        of_rows = Prose(f"{plural(self.matched, 'row')} of {{}}", (path,))
-        add = self.findings.add
+        of_rows = f"{plural(self.matched, 'row')} of {path}"
         if query.averaged:
-            groups = first_of(code(group.label) for group in query.group_by)
-            template = "The mean {} per {} is {}{}, over {} groups."
-            add(
-                topic,
-                template,
-                describe_measure(measure),
-                groups,
-                figure,
-                filter_text,
-                format_value(self.rows.rows[0][-1]),
-            )
-        elif measure.function == "count" and not measure.column:
+            groups, over = first_of(code(group.label) for group in query.group_by), format_value(self.rows.rows[0][-1])
+            return f"The mean {describe_measure(measure)} per {groups} is {figure}{filter_text}, over {over} groups."
+        if measure.function == "count" and not measure.column:
             rows = self.columns.source.rows
             of_all = f" (of {rows:,})" if query.where and self.matched != rows else ""
-            add(topic, f"{{}} of {{}}{of_all}{{}}.", format_row_count(value), path, filter_text)
-        elif measure.function == "share" and query.share_conditions:
-            whole = Prose(f"{plural(self.matched, 'row')}{{}}", (filter_text,)) if query.where else of_rows
+            return f"{format_row_count(value)} of {path}{of_all}{filter_text}."
+        if measure.function == "share" and query.share_conditions:
+            whole = f"{plural(self.matched, 'row')}{filter_text}" if query.where else of_rows
+            part = where_clause(query.share_conditions)
             if measure.column:
-                template = "{} of the total of {} in the {} is of those{}."
-                add(topic, template, figure, code(measure.column), whole, where_clause(query.share_conditions))
-            else:
-                row_text = f"({round(value * self.matched / 100):,}) " if isinstance(value, int | float) else ""
-                add(
-                    topic,
-                    f"{{}} {row_text}of the {{}} are those{{}}.",
-                    figure,
-                    whole,
-                    where_clause(query.share_conditions),
-                )
-        else:
-            add(topic, "The {} is {} in {}{}.", describe_measure(measure), figure, of_rows, filter_text)
+                return f"{figure} of the total of {code(measure.column)} in the {whole} is of those{part}."
+            count = f"({round(value * self.matched / 100):,}) " if isinstance(value, int | float) else ""
+            return f"{figure} {count}of the {whole} are those{part}."
+        return f"The {describe_measure(measure)} is {figure} in {of_rows}{filter_text}."
 
     def _column_units(self) -> dict[str, str | None]:
         names = self.rows.columns[0 if self.query.averaged else len(self.query.group_by) :]
@@ -429,14 +404,8 @@ class _Aggregation:
         is_cut = len(labels) != total
         cut_note = f" ({len(labels)} of {total:,} groups)" if is_cut else ""
         groups, first_groups = first_of(code(group.label) for group in query.group_by), self._first_groups(labels, at)
-        findings.add(
-            lead.label,
-            f"The {{}} by {{}}{{}}{cut_note}: {{}}.",
-            describe_measure(lead),
-            groups,
-            where_clause(query.where),
-            first_groups,
-        )
+        text = f"The {describe_measure(lead)} by {groups}{where_clause(query.where)}{cut_note}: {first_groups}."
+        findings.add(lead.label, text)
         if not query.having and lead.function in ("count", "sum"):
             # The total over all groups, so that those shown are not taken for all of them.
             over = f", over all {total:,} groups" if is_cut else ""
@@ -445,13 +414,13 @@ class _Aggregation:
             if isinstance(value, int | float):
                 findings.metrics[f"all {lead.label}"] = value
             figure = format_value(value, columns.unit_of(lead)) if lead.column else format_row_count(value)
-            findings.add(f"all {lead.label}", f"All together{over}: {{}}.", figure)
+            findings.add(f"all {lead.label}", f"All together{over}: {figure}.")
         values = [row[width + at] for row in rows]
         if not is_cut and not self.rows.truncated and len(query.measures) == 1 and order is None:
             self._report_extremes(labels, values)
         for place, other in enumerate(query.measures[:_MAX_NAMED]):
             if place != at and other.column:
-                findings.add(other.label, "The {}: {}.", describe_measure(other), self._first_groups(labels, place))
+                findings.add(other.label, f"The {describe_measure(other)}: {self._first_groups(labels, place)}.")
         findings.metrics["groups"] = total
         title = f"{lead.label} by {', '.join(group.label for group in query.group_by)}"
         findings.show(title, self.rows.columns, rows, units=self._column_units(), total=total)
@@ -460,11 +429,11 @@ class _Aggregation:
         if 2 <= len(labels) <= (_MAX_POINTS if is_line else _MAX_BARS):
             findings.add_chart(title, labels, values, kind="line" if is_line else "bar", unit=columns.unit_of(lead))
 
-    def _first_groups(self, labels: Sequence[str], place: int) -> Prose:
+    def _first_groups(self, labels: Sequence[str], place: int) -> str:
         """The first groups with their figures of one measure."""
         unit, column = self.columns.unit_of(self.query.measures[place]), len(self.query.group_by) + place
         pairs = zip(labels, self.rows.rows, strict=True)
-        each = (Prose("{}: {}", (code(label), format_value(row[column], unit))) for label, row in pairs)
+        each = (f"{code(label)}: {format_value(row[column], unit)}" for label, row in pairs)
         return first_of(each, _MAX_NAMED, more=", …")
 
     def _report_extremes(self, labels: Sequence[str], values: Sequence[Cell]) -> None:
@@ -473,14 +442,11 @@ class _Aggregation:
         numbers = [(value, name) for value, name in zip(values, labels, strict=True) if isinstance(value, int | float)]
         if len(numbers) < _MIN_EXTREMES or len({value for value, _ in numbers}) < 2:
             return
-        ends: list[Prose | str] = []
+        ends: list[str] = []
         for bound in (max(numbers)[0], min(numbers)[0]):
-            group_names = first_of(
-                (code(name) for value, name in numbers if value == bound), _MAX_NAMED, separator=" and "
-            )
-            ends += [group_names, format_value(bound, self.columns.unit_of(measure))]
-        template = "The highest is {} with {}, the lowest {} with {}."
-        self.findings.add(f"extremes of {measure.label}", template, *ends)
+            names = first_of((code(name) for value, name in numbers if value == bound), _MAX_NAMED, separator=" and ")
+            ends.append(f"{names} with {format_value(bound, self.columns.unit_of(measure))}")
+        self.findings.add(f"extremes of {measure.label}", f"The highest is {ends[0]}, the lowest {ends[1]}.")
 
     def report_rows(self) -> None:
         """The rows themselves, in order."""
@@ -489,18 +455,12 @@ class _Aggregation:
         if order is not None and order.by in names:
             place, key, unit = names.index(order.by), self.columns.key, self.columns.resolve(order.by).unit
             at = names.index(key) if key in names and key != order.by else None
-            figures = [Prose("{}", (format_value(row[place], unit),)) for row in rows]
+            figures = [format_value(row[place], unit) for row in rows]
             if at is not None:
-                figures = [
-                    Prose("{} with {}", (code(label_of(row[at])), one)) for row, one in zip(rows, figures, strict=True)
-                ]
-            direction, first_rows = (
-                "largest" if order.descending else "smallest",
-                first_of(figures, _MAX_NAMED, more=", …"),
-            )
-            template = f"The {plural(len(rows), 'row')} of {{}} with the {direction} {{}}{{}}: {{}}."
-            self.findings.add(order.by, template, path, code(order.by), filter_text, first_rows)
+                figures = [f"{code(label_of(row[at]))} with {one}" for row, one in zip(rows, figures, strict=True)]
+            which = f"the {'largest' if order.descending else 'smallest'} {code(order.by)}{filter_text}"
+            first_rows = first_of(figures, _MAX_NAMED, more=", …")
+            self.findings.add(order.by, f"The {plural(len(rows), 'row')} of {path} with {which}: {first_rows}.")
         else:
-            template = f"{len(rows):,} of {plural(self.matched, 'row')} of {{}}{{}}."
-            self.findings.add("rows", template, path, filter_text)
-        self.findings.show(path.text, names, rows, total=self.matched)
+            self.findings.add("rows", f"{len(rows):,} of {plural(self.matched, 'row')} of {path}{filter_text}.")
+        self.findings.show(self.columns.source.path, names, rows, total=self.matched)

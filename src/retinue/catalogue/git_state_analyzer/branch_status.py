@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from retinue.catalogue._prose import Prose, code, first_of
+from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
@@ -68,21 +68,19 @@ def report_branch_status(
         title, kinds = f"Commits that {base.name} has not", {"commit": "source", "date": "time"}
         report.add_table(title, ("commit", "date", "author", "subject"), rows, kinds=kinds)
     if status and not tree:
-        text = "The work tree is on {}, so what is uncommitted there is not told of {}."
-        report.note(text, code(head.branch or "a detached HEAD"), code(branch))
+        where = code(head.branch or "a detached HEAD")
+        report.note(f"The work tree is on {where}, so what is uncommitted there is not told of {code(branch)}.")
     if query.show == "work_tree":
         _report_tree(report, tree, is_bare=git.is_bare())
     _report_branch(report, side, upstream, base)
     if query.show != "work_tree":
         if side.sha:
             last = next(git.log(side.sha, limit=1))
-            text = "Its last commit is by {} on {}: {}."
-            report.add("last commit", text, *commit_pieces(last), source=commit_source(last))
+            who, day, subject = commit_pieces(last)
+            report.add("last commit", f"Its last commit is by {who} on {day}: {subject}.", source=commit_source(last))
         if base and side.sha and changes:
             source = f"git diff {short_sha(base.start or base.sha)} {short_sha(side.sha)}"
-            report.add(
-                "changes", f"Its commits change {{}}: {_diff_stat(changes)}.", _path_list(changes), source=source
-            )
+            report.add("changes", f"Its commits change {_path_list(changes)}: {_diff_stat(changes)}.", source=source)
         _report_tree(report, tree, is_bare=git.is_bare())
 
 
@@ -92,7 +90,7 @@ def _resolve_name(git: Git, name: str, report: SkillReport) -> str:
     remote = [one.name for one in branches if one.is_remote and one.name.partition("/")[2] == name]
     if len(remote) != 1 or any(one.name == name for one in (*branches, *git.tags())):
         return name
-    report.note("Read {} as {}.", code(name), code(remote[0]))
+    report.note(f"Read {code(name)} as {code(remote[0])}.")
     return remote[0]
 
 
@@ -137,20 +135,21 @@ def _report_branch(
     report: SkillReport, side: HeadRef, upstream: _CompareTarget | None, base: _CompareTarget | None
 ) -> None:
     if side.sha is None:
-        text = "The repository has no commits yet; its branch will be {}."
-        report.add("branch", text, code(side.branch or "?"), source="git status")
+        text = f"The repository has no commits yet; its branch will be {code(side.branch or '?')}."
+        report.add("branch", text, source="git status")
         return
     others = [one for one in dict.fromkeys((upstream, base)) if one]
     parts: list[str] = []
-    for _, _, _, ahead, behind in others:
+    for name, _, _, ahead, behind in others:
         sides = f"{plural(behind, 'commit')} behind" if behind else "level with"
         sides = f"{plural(ahead, 'commit')} ahead of" if ahead else sides
-        parts.append(f"{ahead:,} ahead of and {behind:,} behind {{}}" if ahead and behind else f"{sides} {{}}")
+        sides = f"{ahead:,} ahead of and {behind:,} behind" if ahead and behind else sides
+        parts.append(f"{sides} {code(name)}")
     text = " and ".join(parts)
     commits = plural(report.figures["commits"]["total"], "commit")
     text = f"is {text}" if text else f"has {commits}, and there is no other branch to compare it with"
-    pieces = [code(side.branch) if side.branch else "A detached HEAD", *(code(one.name) for one in others)]
-    report.add("branch", f"{{}} {text}.", *pieces, source=f"git rev-list {short_sha(side.sha)}")
+    branch = code(side.branch) if side.branch else "A detached HEAD"
+    report.add("branch", f"{branch} {text}.", source=f"git rev-list {short_sha(side.sha)}")
 
 
 def _report_tree(report: SkillReport, tree: Status | None, *, is_bare: bool) -> None:
@@ -163,9 +162,9 @@ def _report_tree(report: SkillReport, tree: Status | None, *, is_bare: bool) -> 
         groups = (tree.staged, tree.unstaged, tree.unmerged, tree.untracked)
         for state, changes in zip(_STATES, groups, strict=True):
             if changes:
-                text = f"{plural(len(changes), 'file is', 'files are')} {state}: {{}}."
-                report.add("work tree", text, _path_list(changes), source="git status")
+                text = f"{plural(len(changes), 'file is', 'files are')} {state}: {_path_list(changes)}."
+                report.add("work tree", text, source="git status")
 
 
-def _path_list(changes: Sequence[WorktreeChange | FileChange]) -> Prose:
+def _path_list(changes: Sequence[WorktreeChange | FileChange]) -> str:
     return first_of([code(one.path) for one in changes], _MAX_PATHS)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from retinue.catalogue._prose import ExternalText, Prose, code, first_of, name, one_line, title
+from retinue.catalogue._prose import code, first_of, name, one_line, title
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
@@ -128,12 +128,12 @@ def _report_limits(report: SkillReport, history: CommitHistory) -> None:
         report.note(f"Lines are those of the newest {MAX_MEASURED} of {total}.")
     edges = (("from", selection.since), ("to", selection.until))
     if times := [f"{word} {edge.date()}" for word, edge in edges if edge]:
-        report.note("Counted {} (days in UTC, by commit date).", " ".join(times))
+        report.note(f"Counted {' '.join(times)} (days in UTC, by commit date).")
     if earlier := [code(name) for names in history.earlier_names.values() for name in names]:
-        report.note("Earlier names are counted too: {}.", first_of(earlier, len(earlier)))
+        report.note(f"Earlier names are counted too: {first_of(earlier, len(earlier))}.")
     if query.author and len(history.people) > 1:
         people = first_of([name(person.name) for person in history.people], _MAX_SUGGESTIONS)
-        report.note("{} fits {}.", code(query.author), people)
+        report.note(f"{code(query.author)} fits {people}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class _HistoryReport:
             _report_releases(self.git, self.history.query, self.report)
         elif not self.history.count:
             when = " in that time" if self.history.query.since or self.history.query.until else ""
-            self.report.add("history", f"There are no commits{{}}{when}.", self._scope(0), source="git log")
+            self.report.add("history", f"There are no commits{self._scope(0)}{when}.", source="git log")
         else:
             {
                 "overview": partial(
@@ -192,27 +192,26 @@ class _HistoryReport:
             else commit_source(oldest)
         )
 
-    def _scope(self, count: int) -> Prose:
+    def _scope(self, count: int) -> str:
         """What was counted, as words after "commits": ` by … that touch …`."""
         query, people, s = self.history.query, self.history.people, "s" if count == 1 else ""
-        parts = list[Prose | str]()
+        parts: list[str] = []
         if query.author:
-            parts.append(Prose(" by {}", (name(people[0].name if len(people) == 1 else query.author),)))
+            parts.append(f" by {name(people[0].name if len(people) == 1 else query.author)}")
         phrases = ((f"name{s}", query.task), (f"add{s} or remove{s}", query.text), (f"mention{s}", query.subject))
-        verbs = [Prose(f"{verb} {{}}", (code(words),)) for verb, words in phrases if words]
+        verbs = [f"{verb} {code(words)}" for verb, words in phrases if words]
         if query.paths:
-            paths = first_of([code(path) for path in query.paths], _MAX_NAMED)
-            verbs.append(Prose("touches {}" if s else "touch {}", (paths,)))
+            verbs.append(f"touch{'es' if s else ''} {first_of(map(code, query.paths), _MAX_NAMED)}")
         if verbs:
-            parts.append(Prose(f" that {' and '.join(['{}'] * len(verbs))}", tuple(verbs)))
+            parts.append(f" that {' and '.join(verbs)}")
         if query.not_by:
             # A name that was excluded is not repeated.
             parts.append(f" ({plural(len(query.not_by), 'author')} left out)")
         if not query.merges:
             parts.append(" (merges not counted)")
         if self.history.selection.revision != "HEAD":
-            parts.append(Prose(" in {}", (code(self.history.selection.revision.replace("refs/tags/", "")),)))
-        return Prose("{}" * len(parts), tuple(parts))
+            parts.append(f" in {code(self.history.selection.revision.replace('refs/tags/', ''))}")
+        return "".join(parts)
 
     def _limit(self, default: int) -> int:
         """How many to name: as many as are wanted, else the usual number."""
@@ -244,41 +243,40 @@ class _HistoryReport:
                 ends += [(path, min(commits, key=at))] if commits else []
             for path, each in sorted(ends, key=lambda pair: at(pair[1])):  # the first or last of all in front
                 what = code(path) if path else "The repository"
-                self._report_commit(topic, f"{{}} was {verb} by {{}} on {{}}: {{}}.", each, what)
+                self._report_commit(topic, f"{what} was {verb}", each)
         elif query.author and len(self.history.people) == 1:
             _, day, subject = commit_pieces(commit)
-            text = f"The {which} commit{{}} is of {{}}: {{}}."
-            self.report.add(topic, text, self._scope(1), day, subject, source=commit_source(commit))
+            text = f"The {which} commit{self._scope(1)} is of {day}: {subject}."
+            self.report.add(topic, text, source=commit_source(commit))
         else:
-            self._report_commit(topic, f"The {which} commit{{}} is by {{}} on {{}}: {{}}.", commit, self._scope(1))
+            self._report_commit(topic, f"The {which} commit{self._scope(1)} is", commit)
 
     def _report_people(self, most: int = 5) -> None:
         people, total = self.history.people, self.history.count
         ranked = _ranking([(name(person.name), person.commits) for person in people], self._limit(most))
         noun = "person wrote" if len(people) == 1 else "people wrote"
-        text = f"{len(people):,} {noun} the {plural(total, 'commit')}{{}}: {{}}."
-        self.report.add("authors", text, self._scope(total), ranked, source=self._span_source)
+        text = f"{len(people):,} {noun} the {plural(total, 'commit')}{self._scope(total)}: {ranked}."
+        self.report.add("authors", text, source=self._span_source)
 
     def _report_people_and_activity(self) -> None:
         self._report_people()
         active = sorted((one for one in self.history.people if one.recent), key=lambda one: -one.recent)[:5]
         if self.history.count > sum(one.recent for one in self.history.people):
-            text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {{}}."
             ranked = _ranking([(name(one.name), one.recent) for one in active])
-            self.report.add("activity", text, ranked, source=self._span_source)
+            text = f"In the year up to {day_of(self.history.newest[0].committer_date)}: {ranked}."
+            self.report.add("activity", text, source=self._span_source)
         self._report_end("last")
 
     def _report_count(self) -> None:
         history, sizes = self.history, self.history.sizes
-        text = "There is {}" if history.count == 1 else "There are {}"
-        text += f"{plural(history.count, 'commit')}{{}}"
+        text = f"There {'is' if history.count == 1 else 'are'} {'at least ' if history.truncation else ''}"
+        text += f"{plural(history.count, 'commit')}{self._scope(history.count)}"
         text += f", {history.merges:,} of them merges" if history.merges else ""
         text += f", dated {day_of(history.oldest[0].date)} to {day_of(history.newest[0].date)}"
         if history.is_measured and sizes.measured:
             text += f"; they add {plural(sizes.insertions, 'line')} and remove {sizes.deletions:,}"
             text += f" in {plural(history.file_count, 'file')}"
-        at_least = "at least " if history.truncation else ""
-        self.report.add("count", f"{text}.", at_least, self._scope(history.count), source=self._span_source)
+        self.report.add("count", f"{text}.", source=self._span_source)
         if not self.history.query.author:
             self._report_people()
 
@@ -294,9 +292,9 @@ class _HistoryReport:
 
     def _report_files(self, most: int = 8) -> None:
         files = [(code(one.path), one.commits) for one in self.history.files[: self._limit(most)]]
-        none = "None of these commits could be compared with another.{}"
-        text = "Changed in the most commits: {}." if files else none
-        self.report.add("files", text, _ranking(files), source=self._span_source)
+        none = "None of these commits could be compared with another."
+        text = f"Changed in the most commits: {_ranking(files)}." if files else none
+        self.report.add("files", text, source=self._span_source)
 
     def _report_largest(self) -> None:
         largest = self.history.sizes.largest
@@ -304,29 +302,28 @@ class _HistoryReport:
             self.report.add("largest commit", "None of these commits could be measured.", source=self._span_source)
             return
         for commit, lines, files in largest:
-            sizes = plural(lines, "line"), plural(files, "file")
             who, day, subject = commit_pieces(commit)
-            text = "{} on {}, {} in {}: {}."
-            self.report.add("largest commit", text, who, day, *sizes, subject, source=commit_source(commit))
+            text = f"{who} on {day}, {plural(lines, 'line')} in {plural(files, 'file')}: {subject}."
+            self.report.add("largest commit", text, source=commit_source(commit))
 
     def _report_form(self) -> None:
         form, tasks = self.history.messages["format_compliance"], self.history.messages["task_references"]
         total = form["correct_format"] + form["incorrect_format"]
-        text = f"{form['correct_format']:,} of {plural(total, 'commit')}{{}} have a subject of the form {{}}."
-        form_of_one = code("type(scope): what was done")
-        self.report.add("format", text, self._scope(total), form_of_one, source=self._span_source)
-        self.report.add(
-            "tasks", f"{tasks['commits_with_refs']:,} of them name a task or issue.", source=self._span_source
-        )
+        text = f"{form['correct_format']:,} of {plural(total, 'commit')}{self._scope(total)} have a subject of the form"
+        self.report.add("format", f"{text} {code('type(scope): what was done')}.", source=self._span_source)
+        text = f"{tasks['commits_with_refs']:,} of them name a task or issue."
+        self.report.add("tasks", text, source=self._span_source)
         for one in form["violations"][:_MAX_NAMED]:
-            self.report.add("format", "Not of that form: {}.", title(one["subject"]), source=commit_source(one["sha"]))
+            self.report.add("format", f"Not of that form: {title(one['subject'])}.", source=commit_source(one["sha"]))
 
-    def _report_commit(self, topic: str, text: str, commit: Commit, *pieces: ExternalText | Prose | str) -> None:
-        self.report.add(topic, text, *pieces, *commit_pieces(commit), source=commit_source(commit))
+    def _report_commit(self, topic: str, lead: str, commit: Commit) -> None:
+        who, day, subject = commit_pieces(commit)
+        self.report.add(topic, f"{lead} by {who} on {day}: {subject}.", source=commit_source(commit))
 
     def _list_commits(self, commits: Sequence[Commit]) -> None:
         for commit in commits:
-            self._report_commit("commit", "{}, {}: {}.", commit)
+            who, day, subject = commit_pieces(commit)
+            self.report.add("commit", f"{who}, {day}: {subject}.", source=commit_source(commit))
 
     def _add_period_chart(self) -> None:
         """Draw the time; its table only where it is to be counted by that."""
@@ -355,8 +352,8 @@ class _HistoryReport:
         self.report.add_table(title, columns[:width], [row[:width] for row in rows], note=note, kinds=kinds)
 
 
-def _ranking(counts: Sequence[tuple[ExternalText, int]], most: int = _MAX_BARS) -> Prose:
-    return first_of([Prose(f"{{}} ({count:,})", (one,)) for one, count in counts], most)
+def _ranking(counts: Sequence[tuple[str, int]], most: int = _MAX_BARS) -> str:
+    return first_of([f"{one} ({count:,})" for one, count in counts], most)
 
 
 def _revision_of(git: Git, query: CommitQuery, report: SkillReport) -> str | None:
@@ -392,26 +389,26 @@ def _report_releases(git: Git, query: CommitQuery, report: SkillReport) -> None:
         if tag is None:
             _reject_tag(report, tag_name, tags)
             return
-        report.add("releases", "{} is of {}.", code(tag.name), day_of(tag.date), source=commit_source(tag.sha))
+        report.add("releases", f"{code(tag.name)} is of {day_of(tag.date)}.", source=commit_source(tag.sha))
         _report_tag_author(git, tag, report)
         for word, other in zip(("Before", "After"), adjacent_tags(tag, tags), strict=True):
             if other is None:
-                report.add("releases", f"{word} {{}} there is no release.", code(tag.name), source=_TAGS)
+                report.add("releases", f"{word} {code(tag.name)} there is no release.", source=_TAGS)
             else:
-                pieces = code(tag.name), code(other.name), day_of(other.date)
-                report.add("releases", f"{word} {{}} came {{}}, of {{}}.", *pieces, source=commit_source(other.sha))
+                text = f"{word} {code(tag.name)} came {code(other.name)}, of {day_of(other.date)}."
+                report.add("releases", text, source=commit_source(other.sha))
     ordered = tags[::-1] if query.order == "oldest" else tags
     if not query.tags:
         # Tell of the newest tag, or the oldest, and of some that are next to it.
         first, *others = ordered
-        text = f"The {query.order} of {plural(len(ordered), 'tag')} is {{}}, of {{}}."
-        report.add("releases", text, code(first.name), day_of(first.date), source=commit_source(first.sha))
+        text = f"The {query.order} of {plural(len(ordered), 'tag')} is {code(first.name)}, of {day_of(first.date)}."
+        report.add("releases", text, source=commit_source(first.sha))
         _report_tag_author(git, first, report)
         most = _MAX_NAMED if query.limit == DEFAULT_LIMIT else query.limit - 1
-        near = [Prose("{} ({})", (code(tag.name), day_of(tag.date))) for tag in others[:most]]
+        near = [f"{code(tag.name)} ({day_of(tag.date)})" for tag in others[:most]]
         if near:
             lead = "After it" if query.order == "oldest" else "Before it"
-            report.add("releases", f"{lead}: {{}}.", first_of(near, most), source=_TAGS)
+            report.add("releases", f"{lead}: {first_of(near, most)}.", source=_TAGS)
         if query.order == "newest":
             since = git.count(f"refs/tags/{first.name}..HEAD")
             text = f"Since then there {'is' if since == 1 else 'are'} {plural(since, 'commit')}."
@@ -425,8 +422,8 @@ def _report_releases(git: Git, query: CommitQuery, report: SkillReport) -> None:
 def _report_tag_author(git: Git, tag: Tag, report: SkillReport) -> None:
     """Tell who wrote the commit of a tag; nothing where it names none."""
     if commit := next(iter(git.log(f"refs/tags/{tag.name}", limit=1)), None):
-        pieces = code(tag.name), name(commit.author)
-        report.add("releases", "The commit of {} is by {}.", *pieces, source=commit_source(tag.sha))
+        text = f"The commit of {code(tag.name)} is by {name(commit.author)}."
+        report.add("releases", text, source=commit_source(tag.sha))
 
 
 def _reject_tag(report: SkillReport, tag_name: str, tags: Sequence[Tag]) -> None:

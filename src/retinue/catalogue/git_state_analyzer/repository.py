@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Final, Literal
 
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import ExternalText, code, name, one_line, title
+from retinue.catalogue._prose import code, name, one_line, title
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
@@ -61,7 +61,7 @@ async def run_on_repository(
     deadline, report = RunDeadline(run), SkillReport()
 
     def build_reply() -> Reply:
-        remaining = deadline.remaining_s()
+        remaining = deadline.remaining_s()  # git needs a moment to start at all, so it gets one
         git = Git(
             run.workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S))
         )
@@ -75,7 +75,7 @@ async def run_on_repository(
             )
             report.note("The clone is shallow: older commits are not counted.")
         if head.sha and head.branch is None:
-            report.note("HEAD is detached at {}.", code(short_sha(head.sha)))
+            report.note(f"HEAD is detached at {code(short_sha(head.sha))}.")
         work(git, head, report, deadline)
         report.figures["metadata"] = {"git_commands_run": [shlex.join(words) for words in git.commands]}
         return report.reply()
@@ -107,7 +107,7 @@ def commit_data(commit: Commit) -> JsonMapping:
     }
 
 
-def commit_pieces(commit: Commit) -> tuple[ExternalText, str, ExternalText]:
+def commit_pieces(commit: Commit) -> tuple[str, str, str]:
     """Who, when and what, for a sentence about a commit."""
     return name(commit.author), day_of(commit.date), title(commit.subject)
 

@@ -11,7 +11,9 @@ import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
-from retinue.catalogue.metrics.calculator import (
+from retinue.contract.definition import Sample
+
+from .calculator import (
     CHURN,
     SAMPLE,
     CustomerChurn,
@@ -21,7 +23,6 @@ from retinue.catalogue.metrics.calculator import (
     YearSales,
     with_calculator,
 )
-from retinue.contract.definition import Sample
 
 _ROUTE: Final = "/agents/business/metrics/"
 _Year = Annotated[int, Field(ge=1000, le=9000, description="The calendar year, such as 1997.")]

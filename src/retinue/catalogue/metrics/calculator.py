@@ -338,7 +338,26 @@ class MetricCalculator:
         self._fields = {field.name: field for field in source.fields}
         self._configuration = configuration
         self._date = self._column("date", configuration.source.date)
-        self._coverage = self._covered_days()
+        # From the first day to the last of which there are data.
+        sql = f"SELECT CAST(min({self._date}) AS DATE), CAST(max({self._date}) AS DATE) FROM {self._table}"
+        ((first, last),) = cast("list[tuple[str | None, str | None]]", data.query(sql).rows)
+        if first is None or last is None:
+            raise InvalidDefinition(
+                f"`{self._path}` has no row with a date.", hint="Name a source that has rows.", path=self._file
+            )
+        settings = configuration.source
+        first_day, last_day = (
+            settings.first_day or date.fromisoformat(first),
+            settings.last_day or date.fromisoformat(last),
+        )
+        try:
+            self._coverage = DateRange.of_days(first_day, last_day)
+        except InvalidInput as error:
+            raise InvalidDefinition(
+                f"The data of `{self._path}` cover no days: {error.message}",
+                hint="Correct `first_day` and `last_day`, or leave them out.",
+                path=f"{self._file}#/source",
+            ) from error
         note = ", a sample that comes with Retinue" if configuration is SAMPLE else ""
         self._origin: Any = {
             "source": f"{source.path}{note}",
@@ -483,9 +502,9 @@ class MetricCalculator:
 
     def _reply(self, result: Figure | CustomerChurn | MetricList) -> Reply:
         """What was found, as data and as text; text out of a project's file stays text."""
-        self._report.add("answer", "{}", quote(result.answer, limit=4_000))
+        self._report.add("answer", quote(result.answer, limit=4_000))
         if not isinstance(result, MetricList):
-            self._report.note("{}.", quote(result.definition, limit=2_000))
+            self._report.note(f"{quote(result.definition, limit=2_000)}.")
             self._report.append_sql(result.basis.sql, limit=_SHOWN_SQL)
             rows = self._data.query(result.basis.rows_sql, limit=_SHOWN_ROWS)
             kinds = dict.fromkeys(rows.columns, "text")
@@ -575,26 +594,6 @@ class MetricCalculator:
             return identifier(name)
         near = nearest(name, self._fields) if name and field is None else ()
         raise InvalidDefinition(why, hint=hint, path=f"{self._file}#/source/{role}", suggestions=near)
-
-    def _covered_days(self) -> DateRange:
-        """From the first day to the last of which there are data."""
-        settings = self._configuration.source
-        sql = f"SELECT CAST(min({self._date}) AS DATE), CAST(max({self._date}) AS DATE) FROM {self._table}"
-        ((first, last),) = cast("list[tuple[str | None, str | None]]", self._data.query(sql).rows)
-        if first is None or last is None:
-            raise InvalidDefinition(
-                f"`{self._path}` has no row with a date.", hint="Name a source that has rows.", path=self._file
-            )
-        try:
-            return DateRange.of_days(
-                settings.first_day or date.fromisoformat(first), settings.last_day or date.fromisoformat(last)
-            )
-        except InvalidInput as error:
-            raise InvalidDefinition(
-                f"The data of `{self._path}` cover no days: {error.message}",
-                hint="Correct `first_day` and `last_day`, or leave them out.",
-                path=f"{self._file}#/source",
-            ) from error
 
 
 def _formula(metric: MetricDefinition) -> str:

@@ -17,7 +17,7 @@ from glob import escape
 from posixpath import commonpath
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from retinue.catalogue._prose import Prose, code, one_line, quote
+from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.tools.search import terms
@@ -94,7 +94,7 @@ class PatternEntry(Generic[F]):
     path: str
     line: int
     row: JsonMapping
-    sentence: Prose
+    sentence: str
     heading: str
     text: str = ""
 
@@ -114,7 +114,7 @@ class PatternEntry(Generic[F]):
 
     def add_to(self, report: SkillReport, *, confidence: float | None = None) -> None:
         """Add its sentence to a report."""
-        report.add(self.topic, "{}", self.sentence, source=self.place, confidence=confidence)
+        report.add(self.topic, self.sentence, source=self.place, confidence=confidence)
 
 
 def add_table(entries: Sequence[PatternEntry[Any]], title: str, report: SkillReport) -> None:
@@ -264,8 +264,8 @@ def _fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
     """A fixture."""
     fixture = one.fixture
     row = _row(fixture, path=one.path, used_in=one.files[:_FILES], uses=len(one.requested_by))
-    gives = Prose(" gives {},", (code(fixture.yields),)) if fixture.yields else ""
-    sentence = Prose("{}{} {}{}.", (code(fixture.name), gives, users_of(one), _doc(fixture.doc)))
+    gives = f" gives {code(fixture.yields)}," if fixture.yields else ""
+    sentence = f"{code(fixture.name)}{gives} {users_of(one)}{_doc(fixture.doc)}."
     # What it gives counts twice.
     scope = fixture.scope.replace("function", "")
     text = " ".join([fixture.yields] * 2 + [fixture.doc, *fixture.params, *fixture.depends_on, scope])
@@ -275,13 +275,13 @@ def _fixture_entry(one: FixtureUse) -> PatternEntry[FixtureUse]:
 def _step_entry(step: StepSentence, path: str, used_in: Sequence[str] = ()) -> PatternEntry[StepSentence]:
     """A step of behaviour-driven tests, with the lines of feature files that it fits."""
     row = _row(step, path=path, used_in=list(used_in[:_FILES]), uses=len(used_in))
-    sentence = Prose(f"{step.kind.capitalize()} {{}}: {plural(len(used_in), 'use')}.", (code(step.text),))
+    sentence = f"{step.kind.capitalize()} {code(step.text)}: {plural(len(used_in), 'use')}."
     return PatternEntry(step, "step", step.text, path, step.line, row, sentence, step.text, path)
 
 
 def rule_entry(rule: RuleSentence, path: str) -> PatternEntry[RuleSentence]:
     """A sentence of a document that says what must not be done."""
-    row, sentence = _row(rule, path=path), Prose("{}", (quote(rule.text),))
+    row, sentence = _row(rule, path=path), quote(rule.text)
     return PatternEntry(rule, "prohibition", path, path, rule.line, row, sentence, rule.text, path)
 
 
@@ -291,9 +291,9 @@ def _row(fact: Fixture | StepSentence | PublicSymbol | RuleSentence, **more: Any
     return {name: one_line(value) if isinstance(value, str) else value for name, value in fields} | more
 
 
-def _doc(text: str) -> Prose | str:
+def _doc(text: str) -> str:
     """A docstring as the end of a sentence."""
-    return Prose(": {}", (quote(text.rstrip("."), limit=120),)) if text else ""
+    return f": {quote(text.rstrip('.'), limit=120)}" if text else ""
 
 
 _Step: TypeAlias = PatternEntry[StepSentence]
@@ -348,7 +348,7 @@ def build_inventory(files: Mapping[str, FileFacts]) -> Inventory:
     for path, file in files.items():
         for case in file.tests:
             row: JsonMapping = {"name": case.name, "mocks": list(case.mocks), "asserts": case.asserts}
-            sentence = Prose(f"{{}} has {plural(case.asserts, 'assertion')}{{}}.", (code(case.name), _doc(case.doc)))
+            sentence = f"{code(case.name)} has {plural(case.asserts, 'assertion')}{_doc(case.doc)}."
             text = " ".join([case.doc, *case.words, *case.requests, path.rpartition("/")[2].removesuffix(".py")])
             heading = case.name.replace("_", " ")  # one long word is taken for a hash
             tests.append(PatternEntry(case, "test", case.name, path, case.line, row, sentence, heading, text))
@@ -356,7 +356,7 @@ def build_inventory(files: Mapping[str, FileFacts]) -> Inventory:
             if cases := [case for case in file.tests if kind in case.patterns]:
                 lines = [f"{case.line}-{case.end}" for case in cases[:_FILES]]
                 row = {"kind": kind, "path": path, "lines": lines, "count": len(cases)}
-                sentence = Prose(f"{{}} has {plural(len(cases), *PATTERNS[kind])}.", (code(path),))
+                sentence = f"{code(path)} has {plural(len(cases), *PATTERNS[kind])}."
                 text = f"{kind} " + " ".join(f"{case.name} {case.doc}" for case in cases).replace("_", " ")
                 line = cases[0].line
                 patterns.append(PatternEntry(kind, "test pattern", path, path, line, row, sentence, path, text))
@@ -421,8 +421,8 @@ def _helpers(files: Mapping[str, FileFacts], modules: Modules) -> list[PatternEn
                 continue
             kind = "test" if is_test(path) else "source"
             row = _row(one, path=path, kind=kind, used_in=used_in[:_FILES], uses=len(used_in))
-            template = f"{{}}, used in {plural(len(used_in), 'other file')}{{}}."
-            sentence, text = Prose(template, (code(one.signature), _doc(one.doc))), f"{one.doc} {one.signature} {path}"
+            sentence = f"{code(one.signature)}, used in {plural(len(used_in), 'other file')}{_doc(one.doc)}."
+            text = f"{one.doc} {one.signature} {path}"
             helpers.append(PatternEntry(one, "helper", one.symbol, path, one.line, row, sentence, one.symbol, text))
     return sorted(helpers, key=lambda one: (-one.uses, one.name, one.path))
 

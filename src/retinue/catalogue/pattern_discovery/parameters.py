@@ -44,11 +44,10 @@ class Survey(Model):
             rules="what the documents forbid: prohibitions, forbidden, prohibited, anti-patterns, must not, never do,"
             " not allowed, avoid, don'ts",
         ),
-        Field(
-            description="What leads the answer; the result holds the whole inventory.",
-            json_schema_extra={"default": "overview"},
-        ),
-    ]
+    ] = Field(
+        description="What leads the answer; the result holds the whole inventory.",
+        json_schema_extra={"default": "overview"},
+    )
     target: _Folder = ""
     unused: bool = Field(
         default=False, description="Only what nobody uses: unused, never used, not used, dead, orphaned, obsolete."

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from retinue.catalogue._prose import Prose, code, first_of, one_line
+from retinue.catalogue._prose import code, first_of, one_line
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
@@ -130,7 +130,7 @@ def report_survey(inventory: Inventory, survey: Survey, report: SkillReport) -> 
             # A fixture with autouse is used without being requested.
             entries = [one for one in entries if not one.uses and not one.row.get("autouse")]
             which = f"{which} that are not used"
-        most = f"; most used is {{}} ({entries[0].uses:,})" if entries and entries[0].uses else ""
+        most = f"; most used is {code(entries[0].name)} ({entries[0].uses:,})" if entries and entries[0].uses else ""
         _report_entries(entries, _NOUNS[show], report, which=which, end=most)
 
 
@@ -142,8 +142,8 @@ def _report_entries(
         return
     files = plural(len({one.path for one in entries}), "file")
     count = sum(one.row.get("count", 1) for one in entries)
-    template = f"There {'is' if count == 1 else 'are'} {plural(count, nouns[0], nouns[1])}{which} in {files}{end}."
-    report.add(nouns[1], template, code(entries[0].name), source=entries[0].place)
+    text = f"There {'is' if count == 1 else 'are'} {plural(count, nouns[0], nouns[1])}{which} in {files}{end}."
+    report.add(nouns[1], text, source=entries[0].place)
     _add_entries(entries, f"{nouns[1]}{which}", report)
 
 
@@ -169,7 +169,7 @@ def _report_overview(inventory: Inventory, report: SkillReport) -> None:
         chosen = [one for one in inventory.patterns if one.fact == kind]
         if chosen:
             count = plural(sum(one.row["count"] for one in chosen), *nouns)
-            report.add("test pattern", f"{count}, most in {{}}.", code(chosen[0].path), source=chosen[0].place)
+            report.add("test pattern", f"{count}, most in {code(chosen[0].path)}.", source=chosen[0].place)
     for one in (*inventory.helpers[:2], *inventory.rules[:2]):
         one.add_to(report)
     if inventory.undefined:
@@ -218,7 +218,7 @@ def look_up(inventory: Inventory, search: FixtureSearch, words: Mapping[str, str
         report.reject("Which fixture is meant is not said.", hint="Name it.", code="invalid_input")
     elif search.relation == "users":
         for one in same:
-            report.add("users", f"{{}} {users_of(one.fact)}.", code(one.name), source=one.place)
+            report.add("users", f"{code(one.name)} {users_of(one.fact)}.", source=one.place)
             report.add_subjects(one.fact.files)
         users = [(user, f"{path}:{line}") for one in same for (path, user), line in one.fact.requested_by.items()]
         report.add_table(f"Users of {same[0].name}", ("user", "place"), users)
@@ -249,7 +249,7 @@ def _report_matches(
         report.figures["why_not_new"] = f"{why}; a second one would have to be kept equal to it."
     if len(chain) > 1:
         names = _name_list([one.name for one in chain])
-        report.add("composition", "It is made of, in this order: {}.", names, source=chain[-1].place)
+        report.add("composition", f"It is made of, in this order: {names}.", source=chain[-1].place)
     add_table(chosen, "Fixtures that fit", report)
 
 
@@ -264,8 +264,7 @@ def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relat
         else:
             others = [each for each in inventory.fixtures if one.fact in inventory.scopes.dependencies_of(each.fact)]
             verb, names = "is used by", [each.name for each in others]
-        template = f"{{}} {verb} {'{}' if names else 'no other fixture'}."
-        report.add(relation, template, code(one.name), _name_list(names), source=one.place)
+        report.add(relation, f"{code(one.name)} {verb} {_name_list(names) or 'no other fixture'}.", source=one.place)
         related |= dict.fromkeys(others)
     for one in [*related][:_MAX_SHOWN]:
         one.add_to(report)
@@ -274,7 +273,7 @@ def _report_relatives(inventory: Inventory, same: Sequence[_FixtureEntry], relat
         report.figures["composition"] = [one.row for one in _chain(same, inventory)]
 
 
-def _name_list(names: Sequence[str]) -> Prose:
+def _name_list(names: Sequence[str]) -> str:
     return first_of([*map(code, names)], _MAX_SHOWN)
 
 
@@ -342,7 +341,7 @@ def report_similar_tests(
     report.figures["matches"] = [_report_file(files[path][:_TESTS], scores[path], fixtures, report) for path in first]
     report.subjects = list(map(one_line, first))
     if target:
-        report.note("Compared with {}.", code(min(sources, key=len) if len(sources) == 1 else target))
+        report.note(f"Compared with {code(min(sources, key=len) if len(sources) == 1 else target)}.")
 
 
 def _report_file(
@@ -359,9 +358,9 @@ def _report_file(
         "asserts": sum(case.asserts for case in cases),
         "score": score,
     }
-    uses = [Prose(f", {noun} {{}}", (_name_list(row[noun]),)) for noun in ("fixtures", "mocks") if row[noun]]
-    template = f"{{}}: {{}}, with {plural(row['asserts'], 'assertion')}{'{}' * len(uses)}."
-    pieces = (code(tests[0].path), _name_list(row["tests"]), *uses)
-    report.add("similar tests", template, *pieces, source=tests[0].place, confidence=score)
+    uses = "".join(f", {noun} {_name_list(row[noun])}" for noun in ("fixtures", "mocks") if row[noun])
+    names, assertions = _name_list(row["tests"]), plural(row["asserts"], "assertion")
+    text = f"{code(tests[0].path)}: {names}, with {assertions}{uses}."
+    report.add("similar tests", text, source=tests[0].place, confidence=score)
     add_table(tests, f"Tests in {tests[0].path}", report)
     return row

@@ -13,15 +13,16 @@ import retinue
 from retinue.agents.extensions import Extension, Extensions, discover
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
-from retinue.catalogue.personal_assistant.call import AssistantCall
-from retinue.catalogue.personal_assistant.domains import use_store
-from retinue.catalogue.personal_assistant.parameters import AssistantAnswer, AssistRequest, DomainResult, Target
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.dialects.run_agent import ParsedConfig, ToolTraceMinimal, read_config
 from retinue.errors import AccessDenied, InvalidInput, NotTrusted
 from retinue.llm.models import Models
+
+from .call import AssistantCall
+from .domains import use_store
+from .parameters import AssistantAnswer, AssistRequest, DomainResult, Target
 
 _SHIPPED: Final = Path(__file__).parent / "domains"
 _ADDED: Final = "Added task 4: call Ada, due 2026-05-05."

@@ -20,15 +20,6 @@ from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.permission_subjects import permission_subjects
 from retinue.catalogue._model_choice import model_for, parse_answer
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.personal_assistant.parameters import (
-    AssistantAnswer,
-    AssistRequest,
-    DomainResult,
-    DomainStatus,
-    RoutingAnswer,
-    Target,
-)
-from retinue.catalogue.personal_assistant.route import ToolRequest, is_question, only_reads, read_prompt
 from retinue.contract.definition import Definition, ToolSpec
 from retinue.contract.event import Decision, Progress, ToolCallEvent
 from retinue.contract.fault import Fault
@@ -44,6 +35,9 @@ from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, Request, ToolCall, ToolResult, UserMessage
 from retinue.telemetry import tool_span
+
+from .parameters import AssistantAnswer, AssistRequest, DomainResult, DomainStatus, RoutingAnswer, Target
+from .route import ToolRequest, is_question, only_reads, read_prompt
 
 _STEPS: Final = 8
 """Requests that a domain's model may make (B23)."""

@@ -16,31 +16,25 @@ class AssistRequest(Model):
     """What a person says, and how it is answered."""
 
     prompt: Annotated[str, Field(min_length=1, max_length=10_000, description="What the person says.")]
-    only_domains: Annotated[
-        Many[Annotated[str, Field(min_length=1, max_length=100)]],
-        Field(
-            max_length=100,
-            json_schema_extra={"uniqueItems": True},
-            description="The only domains that may be asked; none named means all.",
-        ),
-    ] = ()
-    execution_mode: Annotated[
-        Literal["usual", "async", "threads"],
-        Field(description="Where the domains run: on one loop, or a thread each; as set elsewhere unless said."),
-    ] = "usual"
-    domain_timeout_secs: Annotated[
-        float,
-        Field(ge=0, le=3600, description="Seconds that all domains have together; 0 leaves it to the settings."),
-    ] = 0
-    tool: Annotated[
-        str,
-        FromFacts("tool"),
-        Field(
-            max_length=64,
-            pattern="^([A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+)?$",
-            description="The very tool to use, as `retinue assistant domains` lists it; then nothing is routed.",
-        ),
-    ] = ""
+    only_domains: Many[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default=(),
+        max_length=100,
+        json_schema_extra={"uniqueItems": True},
+        description="The only domains that may be asked; none named means all.",
+    )
+    execution_mode: Literal["usual", "async", "threads"] = Field(
+        default="usual",
+        description="Where the domains run: on one loop, or a thread each; as set elsewhere unless said.",
+    )
+    domain_timeout_secs: float = Field(
+        default=0, ge=0, le=3600, description="Seconds that all domains have together; 0 leaves it to the settings."
+    )
+    tool: Annotated[str, FromFacts("tool")] = Field(
+        default="",
+        max_length=64,
+        pattern="^([A-Za-z][A-Za-z0-9]*_[A-Za-z0-9_]+)?$",
+        description="The very tool to use, as `retinue assistant domains` lists it; then nothing is routed.",
+    )
     arguments: Annotated[
         dict[str, _Value | Many[_Value]],
         Field(max_length=50, json_schema_extra={"default": {}}, description="The arguments of that tool, by name."),

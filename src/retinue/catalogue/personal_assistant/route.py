@@ -83,6 +83,7 @@ def _is_question_sentence(sentence: str) -> bool:
     first, second, *_ = [*sentence.casefold().replace("\u2019", "'").replace(",", " ").split(), "", ""]
     if first == "please" or (first in ("can", "could", "will", "would") and second in ("you", "we")):
         return False
+    # `isn't` asks as `is` does.
     lead = first.partition("'")[0].removesuffix("n")
     return (
         sentence.rstrip().endswith("?")

@@ -3,6 +3,6 @@
 It reads nothing itself: it answers with a plan, one worker a subject, and what the workers bring becomes its answer.
 """
 
-from retinue.catalogue.research_supervisor.agent import ResearchSupervisor
+from .agent import ResearchSupervisor
 
 __all__ = ["ResearchSupervisor"]

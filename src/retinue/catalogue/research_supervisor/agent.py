@@ -183,7 +183,7 @@ class ResearchSupervisor:
             quorum=_QUORUM,
             goal=question or "What is said about each",
         )
-        others = first_of([repr(one_line(one, limit=_MAX_SHOWN)) for one in left_out], _MOST).to_text()
+        others = first_of([repr(one_line(one, limit=_MAX_SHOWN)) for one in left_out], _MOST)
         omission = Warned(
             type="missing_data",
             message=f"At most {_MOST} subjects are looked up; left out: {others}.",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import retinue
 from retinue.agents.grants import PermissionSubject
@@ -31,6 +31,7 @@ from retinue.contract.result import Trace
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, Canceled, RetinueError
+from retinue.llm.models import Models
 from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.telemetry import tool_span
 from retinue.tools.git import Git
@@ -43,9 +44,6 @@ from .parameters import Research, ResearchRequest
 from .quotations import Query
 from .research_report import reply_of
 from .search import Search, SourceText, WebReading
-
-if TYPE_CHECKING:
-    from retinue.llm.models import Models
 
 _SCOPES: Final[tuple[Scope, ...]] = ("project", "global")
 _EXAMPLES: Final = phrases("""
@@ -110,7 +108,7 @@ class ResearcherAnalyst:
         *,
         cache_dir: str | PathLike[str] | None = None,
         state_dir: str | PathLike[str] | None = None,
-        models: "Models | None" = None,
+        models: Models | None = None,
         web: Web | None = None,
     ) -> None:
         """Make it.

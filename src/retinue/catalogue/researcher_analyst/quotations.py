@@ -14,7 +14,7 @@ from re import Match
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
-from retinue.catalogue._prose import ExternalText, Prose, code, one_line, quote
+from retinue.catalogue._prose import code, one_line, plain_text, quote
 from retinue.contract.sanitize import printable
 from retinue.tools.search import PassageHit, terms
 from retinue.tools.search.bm25 import STOP_WORDS
@@ -216,6 +216,7 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt  # noqa: PLC0415 - when it is needed
 
     parser = MarkdownIt("commonmark").enable("table")
+    # Only where blocks begin and end is asked: to parse what is inside of them takes most of the time.
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
@@ -403,22 +404,20 @@ class Quotation:
         """`path:line`, or the URL of a page, which has no lines of its own."""
         return self.path if self.source == "web" else f"{self.path}:{self.unit.start}"
 
-    def prose(self) -> Prose:
+    def sentence(self) -> str:
         """What it says, as a sentence: a definition says where it stands, anything else is quoted as it is."""
-        words = quote(self.unit.text, limit=_QUOTE)
-        pieces: tuple[ExternalText | str, ...] = (words,) if self.unit.text else ()
+        words = quote(self.unit.text, limit=_QUOTE) if self.unit.text else ""
         if self.kind == "definition":
-            head = (code(self.topic), code(self.path), code(self.unit.signature))
-            return Prose("{} is defined in {}: {}." + (" {}" if self.unit.text else ""), (*head, *pieces))
+            return f"{code(self.topic)} is defined in {code(self.path)}: {code(self.unit.signature)}. {words}".rstrip()
         if self.kind == "usage":
-            return Prose("Used in {}: {}", (code(self.topic), code(self.unit.signature)))
+            return f"Used in {code(self.topic)}: {code(self.unit.signature)}"
         if self.unit.signature:
-            return Prose("{}: {}" if self.unit.text else "{}", (code(self.unit.signature), *pieces))
-        return Prose("{}", pieces or (quote(self.topic),))
+            return ": ".join(filter(None, (code(self.unit.signature), words)))
+        return words or quote(self.topic)
 
     def plain_text(self) -> str:
         """The same as plain text, with its block."""
-        return f"{self.prose().to_text()}\n{printable(self.unit.block)}".rstrip()
+        return f"{plain_text(self.sentence())}\n{printable(self.unit.block)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final, assert_never
 
 from retinue.agents.port import Reply
-from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
+from retinue.catalogue._prose import code, first_of, markdown, one_line, plain_text, quote
 from retinue.catalogue._report import SkillReport, Statement, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import label_of
@@ -71,13 +71,13 @@ def reply_of(search: Search, summary: CitedSummary | None) -> Reply:
         "searched": searched,
         "not_searched": list(_not_searched(search)),
         "confidence_basis": _BASIS if best else _NO_BASIS,
-        "notes": [one.to_text() for one in report.notes],
+        "notes": [plain_text(note) for note in report.notes],
         "terms": [one_line(term) for term in dict.fromkeys((*query.words.values(), *query.phrases))],
         **({"summary": summary_data} if summary and (summary_data := summary.facts) else {}),
     }
     return report.reply(
         data=data,
-        content="\n\n".join([_content(report, search), *(one.to_markdown() for one in report.notes)]),
+        content="\n\n".join([_content(report, search), *map(markdown, report.notes)]),
         traces=tuple(web.traces) if web else (),
         usage=summary.usage if summary else None,
         confidence=round(sum(best) / len(best), 2) if best else None,
@@ -89,22 +89,20 @@ def _report_answer(report: SkillReport, search: Search, summary: CitedSummary | 
     """The answer: a model's sentences where they hold, else the passages."""
     _report_absent(report, search)
     for word, respelling in search.respellings.items():
-        report.note(
-            "{} stands nowhere: words that begin with {} are searched in its place.", code(word), code(respelling)
-        )
+        report.note(f"{code(word)} stands nowhere: words that begin with {code(respelling)} are searched in its place.")
     if search.query.focus == "files" and search.places:
-        places = [Prose(f"{{}} ({count:,})", (code(f"{path}:{line}"),)) for path, count, line in search.places]
+        places = [f"{code(f'{path}:{line}')} ({count:,})" for path, count, line in search.places]
         have = plural(len(places), "file has", "files have")
-        report.add("files", f"{have} it: {{}}.", first_of(places, _FILES))
+        report.add("files", f"{have} it: {first_of(places, _FILES)}.")
     elif not search.evidence:
         words = [code(word) for word in [*dict.fromkeys(search.query.words.values())][:12]]
         what = "in time" if search.timed_out else "that answers this"
-        near: Prose | str = ""
+        near = ""
         if search.nearest is not None:
             share = f"{100 * search.nearest.coverage:.0f} %"
-            near = Prose(f" The nearest passage, {{}}, has only {share} of it.", (code(search.nearest.place),))
-        word_list = first_of(words, len(words)) if words else "no words"
-        report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {{}}.{{}}", word_list, near)
+            near = f" The nearest passage, {code(search.nearest.place)}, has only {share} of it."
+        word_list = ", ".join(words) or "no words"
+        report.add("nothing", f"Nothing was found {what}. Searched {_where(search)} for {word_list}.{near}")
     elif summary is None or not summary.claims:
         # The first passage with those that are about as good, in the order of their files.
         first = search.evidence[0]
@@ -120,37 +118,34 @@ def _report_answer(report: SkillReport, search: Search, summary: CitedSummary | 
     else:
         for claim in summary.claims:
             places = ", ".join(dict.fromkeys(piece.source for piece in claim.pieces))
-            report.add("", "{}", quote(claim.text, limit=600), source=places)
+            report.add("", quote(claim.text, limit=600), source=places)
     if summary is None:
         return
     model = code(summary.model) if summary.model else "a model"
     if not summary.claims:
-        report.note("The answer is quoted, not written by {}: {}", model, quote(summary.refusal))
+        report.note(f"The answer is quoted, not written by {model}: {quote(summary.refusal)}")
         return
     count = len(summary.dropped_claims)
     dropped = f" {count} that did not hold {'was' if count == 1 else 'were'} left out." if count else ""
-    report.note(
-        f"{{}} wrote the answer from the findings; every sentence was held against what it cites.{dropped}", model
-    )
+    report.note(f"{model} wrote the answer from the findings; every sentence was held against what it cites.{dropped}")
 
 
 def _report_absent(report: SkillReport, search: Search) -> None:
     """What is named and not there."""
     gaps = [
-        (name, "{} does not occur in the files searched.", "Check the spelling, or widen the sources.")
+        (name, f"{code(name)} does not occur in the files searched.", "Check the spelling, or widen the sources.")
         for name in search.absent
     ]
     for path, near in search.absent_paths.items():
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "Check the path."
-        gaps.append((path, "There is no file {} among those searched.", hint))
-    for name, template, recovery in gaps:
-        report.add(name, template, code(name))
-        message = template.format(code(name).to_text())
+        gaps.append((path, f"There is no file {code(path)} among those searched.", hint))
+    for name, message, recovery in gaps:
+        report.add(name, message)
         report.warn("missing_data", message, impact="Nothing can be said about it.", recovery=recovery)
 
 
 def _statement(one: Quotation) -> Statement:
-    return Statement(one_line(one.topic), one.prose(), one.place, block=printable(one.unit.block))
+    return Statement(one_line(one.topic), one.sentence(), one.place, block=printable(one.unit.block))
 
 
 def _where(search: Search) -> str:
@@ -213,9 +208,9 @@ def _content(report: SkillReport, search: Search) -> str:
             for one in search.evidence:
                 sure = f", {label_of(one.coverage)} confidence ({one.coverage:.2f})" if one.is_measured else ""
                 span = f"{one.path}:{one.hit.start}-{max(one.hit.end, one.unit.end)}"
-                place = code(one.place if one.source == "web" else span).to_markdown()
+                place = markdown(code(one.place if one.source == "web" else span))
                 quotation = replace(_statement(one), source="").to_markdown()
-                findings += [f"### {code(one.topic).to_markdown()}", quotation, f"{place}, {one.kind}{sure}"]
+                findings += [f"### {markdown(code(one.topic))}", quotation, f"{place}, {one.kind}{sure}"]
             head = ["## Findings"] if findings else []
             return "\n\n".join(["## Answer", *lines, *head, *findings, "## Searched", f"{_where(search)}."])
         case _:

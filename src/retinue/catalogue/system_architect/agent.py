@@ -2,7 +2,7 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
@@ -12,6 +12,7 @@ from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.task import Task
+from retinue.llm.models import Models
 
 from .analysis import read_components, run_skill
 from .parameters import (
@@ -23,9 +24,6 @@ from .parameters import (
     QuestionText,
     RestructuringOptions,
 )
-
-if TYPE_CHECKING:
-    from retinue.llm.models import Models
 
 _DOCUMENTS: Final = "What do the documents say about the architecture?"
 """The words of the request are left out: what documents call things is not what somebody asks in passing."""
@@ -109,7 +107,7 @@ class SystemArchitect:
         cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
     """
 
-    def __init__(self, models: "Models | None" = None, *, cache_dir: str | PathLike[str] | None = None) -> None:
+    def __init__(self, models: Models | None = None, *, cache_dir: str | PathLike[str] | None = None) -> None:
         self.models = models
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
 

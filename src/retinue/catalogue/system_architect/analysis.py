@@ -181,7 +181,7 @@ def _violations(
     else:
         rules, notes = read_rules(workspace)
         for note in notes:
-            report.note("{}", quote(note))
+            report.note(quote(note))
     files, names = facts.structures, facts.names
     names_by_path = {
         path: frozenset({path, names[path], *(python_names(path, files) if path.endswith(".py") else ())})

@@ -72,11 +72,11 @@ def report_dependencies(facts: ProjectFacts, report: SkillReport, *, brief: bool
             count = f"{plural(len(others), 'component')}: " if others else "no other component"
             names = first_of([code(name) for name, _ in others], 20)
             source = others[0][1] if others else ""
-            report.add("dependencies", f"{{}} {verb} {count}{{}}.", code(facts.target), names, source=source)
+            report.add("dependencies", f"{code(facts.target)} {verb} {count}{names}.", source=source)
     for one in () if facts.target else parts[: 2 if brief else 3]:
-        template = f"{{}} is used by {plural(one.fan_in, 'component')} and depends on {one.fan_out}."
+        text = f"{code(one.name)} is used by {plural(one.fan_in, 'component')} and depends on {one.fan_out}."
         for example in [edge for edge in edges if edge.target == one.name][:1]:
-            report.add("dependencies", template, code(one.name), source=example.place)
+            report.add("dependencies", text, source=example.place)
     report.figures["components"] = [one.to_json() for one in parts[:_MAX_ROWS]]
     report.figures["edges"] = [
         {**_import(one), "imports": one.imports, "deferred": one.when == "deferred"} for one in edges[:_MAX_ROWS]
@@ -105,12 +105,10 @@ def report_cycles(facts: ProjectFacts, report: SkillReport, *, brief: bool = Fal
         text = f"{count} of {level}s that depend on each other; the largest has {len(groups[0])}." if groups else ""
         report.add("cycles", text or f"No circle of {level}s.", source=cycles[0][0].place if cycles else "")
         for edges in cycles[: 1 if brief else _MAX_SENTENCES]:
-            pieces = [code(one.source) for one in (*edges, edges[0])]
-            template = " → ".join(["{}"] * len(pieces))
-            if late := [code(one.target) for one in edges if one.when == "deferred"][:1]:
-                template += ", at run time only: {} is imported inside a function"
-                pieces += late
-            report.add("cycle", f"{template}.", *pieces, source=edges[0].place)
+            circle = " → ".join(code(one.source) for one in (*edges, edges[0]))
+            late = next((code(one.target) for one in edges if one.when == "deferred"), "")
+            when = f", at run time only: {late} is imported inside a function" if late else ""
+            report.add("cycle", f"{circle}{when}.", source=edges[0].place)
         for edges in cycles:
             path, deferred = [one.source for one in edges], any(one.when == "deferred" for one in edges)
             report.add_subjects(path)
@@ -127,7 +125,7 @@ def report_hotspots(facts: ProjectFacts, churn: Churn, report: SkillReport, *, l
     if churn.commits is None:
         gap = churn.gap.rstrip(".")
         if brief:
-            report.note("Hotspots need the history, and {}.", quote(gap))
+            report.note(f"Hotspots need the history, and {quote(gap)}.")
         else:
             report.reject(f"Hotspots need the history, and {gap}.", hint="Ask in a git repository that has commits.")
         return
@@ -145,9 +143,9 @@ def report_hotspots(facts: ProjectFacts, churn: Churn, report: SkillReport, *, l
         path, hardest = one["file"], one["hardest"]
         place = f"{path}:{hardest['line']}"
         if len(rows) < (2 if brief else _MAX_SENTENCES):
-            text = f"{{}} was changed in {plural(one['commits'], 'commit')} and has a complexity of "
-            text += f"{one['complexity']:,}; its hardest function is {{}} ({hardest['complexity']})."
-            report.add("hotspot", text, code(path), code(hardest["name"]), source=place)
+            text = f"{code(path)} was changed in {plural(one['commits'], 'commit')} and has a complexity of "
+            text += f"{one['complexity']:,}; its hardest function is {code(hardest['name'])} ({hardest['complexity']})."
+            report.add("hotspot", text, source=place)
         rows.append((path, one["commits"], one["complexity"], one["score"], hardest["name"], place))
     if not hotspots:
         report.add("hotspot", "No source file was changed in the time asked about.")
@@ -347,8 +345,8 @@ def report_violations(
     else:
         report.add("layers", f"All imports keep {rule_summary}.")
     for _, one, reason in violations[: 2 if brief else _MAX_SENTENCES]:
-        pieces = code(one.source), code(one.target), quote(reason)
-        report.add("violation", "{} imports {}, and {}.", *pieces, source=one.place)
+        text = f"{code(one.source)} imports {code(one.target)}, and {quote(reason)}."
+        report.add("violation", text, source=one.place)
     report.add_subjects([one.source for _, one, _ in violations])
     report.add_table(
         "Broken rules",

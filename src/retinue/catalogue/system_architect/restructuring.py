@@ -12,7 +12,7 @@ from pydantic import Field
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.task_prompt import RULE, as_data_block
 from retinue.catalogue._model_choice import structured_model_for
-from retinue.catalogue._prose import Prose, code, first_of, one_line, quote
+from retinue.catalogue._prose import code, markdown, one_line, plain_text, quote
 from retinue.catalogue._report import SkillReport
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
@@ -74,7 +74,7 @@ async def with_options(
         return _without_options(report, error.message)
     run.emit(Progress("weighing options", thinker.model.name))
     # What may be cited: the sentences of the facts, then the rows of their tables.
-    texts = [(one.prose.to_text(), one.source) for one in report.statements if one.source]
+    texts = [(plain_text(one.sentence), one.source) for one in report.statements if one.source]
     for table in report.tables:
         for row in table.rows:
             cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True) if cell is not None}
@@ -110,38 +110,38 @@ async def with_options(
     dropped = report.figures["dropped"] = [
         {"title": one_line(one.title), "reason": why} for one, why in verdicts if why
     ]
-    notes = [Prose("{} was left out: {}.", (quote(one["title"]), quote(one["reason"].rstrip(".")))) for one in dropped]
+    notes = [f"{quote(one['title'])} was left out: {quote(one['reason'].rstrip('.'))}." for one in dropped]
     if not options:
         reason = f"none of what it proposed rests on the {len(pieces_by_id)} figures"
         return _without_options(report, reason, notes, usage=proposal.usage)
-    by = Prose("{} proposed this; its reasons were checked against the figures.", (code(proposal.model),))
-    statements: list[Prose] = []
+    by = f"{code(proposal.model)} proposed this; its reasons were checked against the figures."
+    statements: list[str] = []
     for number, option in enumerate(options, 1):
         places = [code(place) for place in option["places"]]
-        where = Prose(" ({})", (first_of(places, len(places)),)) if places else ""
+        where = f" ({', '.join(places)})" if places else ""
         title, change, why, risk = (quote(option[key], limit=_LONGEST) for key in ("title", "change", "why", "risk"))
         statements += [
-            Prose(f"Option {number}, {{}}: {{}}", (title, change)),
-            Prose("It rests on this: {}{}", (why, where)),
-            Prose("Its risk: {}", (risk,)),
+            f"Option {number}, {title}: {change}",
+            f"It rests on this: {why}{where}",
+            f"Its risk: {risk}",
         ]
     return _in_front(report, statements, [by, *notes], usage=proposal.usage)
 
 
 def _without_options(
-    report: SkillReport, reason: str, notes: Sequence[Prose] = (), *, usage: Usage | None = None
+    report: SkillReport, reason: str, notes: Sequence[str] = (), *, usage: Usage | None = None
 ) -> Reply:
     """The facts, and why there are no options."""
     recovery = "Decide by the figures, or ask again."
     report.warn("degraded_analysis", f"There are no options: {one_line(reason)}", impact="", recovery=recovery)
-    return _in_front(report, [Prose("There are no options: {}", (quote(reason),))], notes, usage=usage)
+    return _in_front(report, [f"There are no options: {quote(reason)}"], notes, usage=usage)
 
 
-def _in_front(report: SkillReport, lines: Sequence[Prose], notes: Sequence[Prose], *, usage: Usage | None) -> Reply:
+def _in_front(report: SkillReport, lines: Sequence[str], notes: Sequence[str], *, usage: Usage | None) -> Reply:
     facts = report.reply(usage=usage)
     data = cast("JsonMapping", facts.data)
-    data["answer"] = "\n".join([*(line.to_text() for line in lines), data["answer"]])
-    data["notes"] = [*(note.to_text() for note in notes), *data["notes"]]
-    blocks = [*(line.to_markdown() for line in lines), *(note.to_markdown() for note in notes), facts.content]
+    data["answer"] = "\n".join([*map(plain_text, lines), data["answer"]])
+    data["notes"] = [*map(plain_text, notes), *data["notes"]]
+    blocks = [*map(markdown, (*lines, *notes)), facts.content]
     facts.content = "\n\n".join(filter(None, blocks))
     return facts

@@ -33,12 +33,17 @@ def loads(data: str | bytes, *, max_bytes: int = MAX_BYTES, max_depth: int = MAX
         try:
             value = cast("JsonValue", _DECODER.decode(text))
         except RecursionError:
+            # Within the limit, but the caller had used up most of the stack.
             _scan(text, max_depth)
             raise parse_error(text, 0, "too_deep", "the value is nested deeper than the stack has room for") from None
         except ValueError:
             pass
         else:
-            if not _has_lone_escape(text):
+            # The parser pairs `\ud83d\ude00` and lets a half stand; only texts with such an escape are looked at.
+            has_half = (not text.isascii() and _RAW_SURROGATE.search(text)) or (
+                _SURROGATE_ESCAPE.search(text) and not _NO_LONE_ESCAPE.fullmatch(text)
+            )
+            if not has_half:
                 return value
     _scan(text, max_depth)
     raise parse_error(
@@ -56,25 +61,23 @@ def decode_text(data: str | bytes, *, max_bytes: int) -> str:
     size = len(data) if isinstance(data, bytes) or data.isascii() else len(data.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
         raise parse_error("", 0, "too_large", f"the text has {size} bytes and {max_bytes} are allowed")
-    text = _from_utf8(data) if isinstance(data, bytes) else data
+    if isinstance(data, str):
+        text = data
+    elif data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
+        raise parse_error("", 0, "encoding", "the text is UTF-16 or UTF-32, not UTF-8")
+    else:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            prefix, what = data[: error.start].decode("utf-8"), f"the byte 0x{data[error.start]:02x} is not UTF-8 here"
+            failure = parse_error(prefix, len(prefix), "encoding", what)
+            failure.detail["offset"] = error.start
+            raise failure from None
     if text.startswith("\ufeff"):
         raise parse_error(text, 0, "byte_order_mark", "the text starts with a byte order mark")
     if not text or text.isspace():
         raise parse_error(text, 0, "empty", "there is no JSON value")
     return text
-
-
-def _from_utf8(data: bytes) -> str:
-    reason: Reason = "encoding"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise parse_error("", 0, reason, "the text is UTF-16 or UTF-32, not UTF-8")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        prefix = data[: error.start].decode("utf-8")
-        failure = parse_error(prefix, len(prefix), reason, f"the byte 0x{data[error.start]:02x} is not UTF-8 here")
-        failure.detail["offset"] = error.start
-        raise failure from None
 
 
 def _scan(text: str, max_depth: int) -> None:
@@ -92,6 +95,7 @@ def _is_too_deep(text: str, max_depth: int) -> bool:
     if text.count("[") + text.count("{") <= max_depth:
         return False
     data = text.encode("utf-8", "surrogatepass")
+    # Escaped quotes go first: then every second piece between quotes lies outside of strings.
     if b"\\" in data:
         data = data.replace(rb"\\", b"").replace(rb"\"", b"")
     outside = b"".join(data.split(b'"')[::2])
@@ -104,19 +108,10 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS: Sequence[int] = [1 if byte in b"[{" else -1 for byte in range(256)]
 
 
-# Surrogates. The parser pairs `\ud83d\ude00` and lets a half stand; only texts with such an escape are looked at.
-
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _NO_LONE_ESCAPE = re.compile(
     r"(?:[^\\]++|\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?!u[dD][89a-fA-F]).))*+", re.DOTALL
 )
-
-
-def _has_lone_escape(text: str) -> bool:
-    if not text.isascii() and _RAW_SURROGATE.search(text):
-        return True
-    return _SURROGATE_ESCAPE.search(text) is not None and _NO_LONE_ESCAPE.fullmatch(text) is None
-
 
 _RAW_SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -4,16 +4,17 @@ Walks the text once, token by token, without recursion: each step returns the ne
 200,000 open brackets cost no more stack than one.
 """
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final, NoReturn, TypeAlias
 
 from retinue.contract.formatting import short_repr
+from retinue.errors import ParseError
 
 from ._write import MAX_DEPTH, MAX_DIGITS, Reason, parse_error, pointer
 
+# All possessive: a text that is refused costs no backtracking, so that the time stays linear.
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(
     r"""(?: [^"\\\x00-\x1f\ud800-\udfff]++
@@ -43,10 +44,14 @@ class Scanner:
         text: What to walk.
         start: Offset at which the value begins (white space is skipped).
         max_depth: Most containers inside each other.
+        offsets: Where to note the offset of the value, and of every key and item, by JSON Pointer.
     """
 
-    def __init__(self, text: str, *, start: int = 0, max_depth: int = MAX_DEPTH) -> None:
+    def __init__(
+        self, text: str, *, start: int = 0, max_depth: int = MAX_DEPTH, offsets: dict[str, int] | None = None
+    ) -> None:
         self._text = text
+        self._offsets = offsets
         self._at = start
         self._max_depth = max_depth
         self._open: list[set[str] | None] = []  # per open container: the keys so far, or None for an array
@@ -79,12 +84,16 @@ class Scanner:
     # Steps: each reads one token and returns the step that must follow.
 
     def _value(self) -> _Step:
-        run = _RUN.match(self._text, self._at) if self._open and self._open[-1] is None else None
+        is_item = bool(self._open) and self._open[-1] is None
+        # Of a run only the last item would have an offset.
+        run = _RUN.match(self._text, self._at) if is_item and self._offsets is None else None
         if run:
             self._at = run.end() - 1
             self._advance(self._text.count(",", run.start(), self._at))
             return self._after_value
         self._skip()
+        if is_item or not self._open:
+            self._note_offset(self._at)
         first = self._text[self._at : self._at + 1]
         if first == '"':
             self._string()
@@ -98,7 +107,14 @@ class Scanner:
             if self._close_container():
                 return self._after_value
             return self._value if first == "[" else self._key
-        elif not self._number() and not self._literal():
+        elif number := _NUMBER.match(self._text, self._at):
+            literal, digits = number.group(), number.group().lstrip("-")
+            if len(digits) > MAX_DIGITS if digits.isdigit() else abs(float(literal)) == float("inf"):
+                self._refuse("number_too_large", f"the number {short_repr(literal)} is beyond the range of a double")
+            self._at = number.end()
+        elif (word := _WORD.match(self._text, self._at)) and word.group() in _LITERALS:
+            self._at = word.end()
+        else:
             self._refuse_unexpected("a value")
         return self._after_value
 
@@ -128,6 +144,14 @@ class Scanner:
             self._at = start
             self._refuse("duplicate_key", f"the key {short_repr(key)} occurs twice in one object")
         keys.add(key)
+        self._note_offset(start)
+
+    def _note_offset(self, offset: int) -> None:
+        if self._offsets is not None:
+            self._offsets[self._path()] = offset
+
+    def _path(self) -> str:
+        return pointer(part for part in self._where if part is not None)
 
     def _after_value(self) -> _Step | None:
         if not self._open:
@@ -187,29 +211,10 @@ class Scanner:
         inside = self._text[start + 1 : self._at - 1]
         return _unescape(inside) if "\\" in inside else inside
 
-    def _number(self) -> bool:
-        match = _NUMBER.match(self._text, self._at)
-        if not match:
-            return False
-        literal = match.group()
-        whole = literal.lstrip("-").isdigit()
-        if (whole and len(literal.lstrip("-")) > MAX_DIGITS) or (not whole and abs(float(literal)) == float("inf")):
-            self._refuse("number_too_large", f"the number {short_repr(literal)} is beyond the range of a double")
-        self._at = match.end()
-        return True
-
-    def _literal(self) -> bool:
-        match = _WORD.match(self._text, self._at)
-        if not match or match.group() not in _LITERALS:
-            return False
-        self._at = match.end()
-        return True
-
     # Refusals.
 
     def _refuse(self, reason: Reason, what: str) -> NoReturn:
-        path = pointer(part for part in self._where if part is not None)
-        raise parse_error(self._text, self._at, reason, what, path=path)
+        raise parse_error(self._text, self._at, reason, what, path=self._path())
 
     def _is_at_comment(self) -> bool:
         return self._text.startswith(("//", "/*", "#"), self._at)
@@ -263,58 +268,12 @@ def source_map(text: str) -> dict[str, tuple[int, int]]:
     start = 0 if first in {"{", "["} else next_object(text, 0)
     if start is None:
         return {}
-    scanner = _OffsetScanner(text, start)
+    offsets: dict[str, int] = {}
     try:
-        scanner.value()
-    except (IndexError, RecursionError, ValueError):
+        Scanner(text, start=start, offsets=offsets).value()
+    except ParseError:
         return {}
     starts = [0, *(offset + 1 for offset, character in enumerate(text) if character == "\n")]
-    return {path: _position(starts, offset) for path, offset in scanner.offsets.items()}
-
-
-def _position(starts: list[int], offset: int) -> tuple[int, int]:
-    line = bisect_right(starts, offset)
-    return line, offset - starts[line - 1] + 1
-
-
-class _OffsetScanner:
-    """One walk over a strict JSON value that notes the offset of every member's key and every item."""
-
-    def __init__(self, text: str, at: int) -> None:
-        self._text = text
-        self._at = at
-        self._path: list[str | int] = []
-        self._decoder = json.JSONDecoder()
-        self._peek()
-        self.offsets: dict[str, int] = {"": self._at}
-
-    def value(self) -> None:
-        """Walk over the value that comes next."""
-        opening = self._peek()
-        if opening not in "{[":
-            _, self._at = self._decoder.raw_decode(self._text, self._at)
-            return
-        self._at += 1
-        count = 0
-        while self._peek() not in "}]":
-            here = self._at
-            self._path.append(self._key() if opening == "{" else count)
-            self.offsets[pointer(self._path)] = here
-            self.value()
-            self._path.pop()
-            count += 1
-            if self._peek() == ",":
-                self._at += 1
-        self._at += 1
-
-    def _key(self) -> str:
-        key, self._at = self._decoder.raw_decode(self._text, self._at)
-        self._peek()
-        self._at += 1  # the colon
-        return str(key)
-
-    def _peek(self) -> str:
-        """Skip white space and look at the next character."""
-        while self._text[self._at] in " \t\n\r":
-            self._at += 1
-        return self._text[self._at]
+    return {
+        path: (line := bisect_right(starts, offset), offset - starts[line - 1] + 1) for path, offset in offsets.items()
+    }

@@ -171,6 +171,7 @@ def measure(
     level: list[object] = [value]
     while level:
         weight += len(level)
+        # A value takes two bytes at least, itself and what parts it from the next.
         if max_bytes is not None and 2 * weight + characters > max_bytes + 2:
             raise _too_large(max_bytes)
         if weight > max_nodes or depth > max_depth:
@@ -179,7 +180,7 @@ def measure(
         texts: list[object] = []
         containers = False
         for item in level:
-            kind = type(item)
+            kind = type(item)  # and no subclass, which may show the encoder something else than it shows us
             if kind is str:
                 texts.append(item)
             elif kind is dict:

@@ -6,6 +6,7 @@ operations were not found may have any.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
 from functools import cache
 from typing import Final
 
@@ -118,9 +119,11 @@ def check_calls(
             continue
         name = fold(call.agent.rpartition(":")[2])
         agent = by_name.get(name)
-        if agent is not None:
-            yield from _check_operation(agent, call)
-        elif by_name and len(name) > 2 and name not in _BUILT_IN | _PLACEHOLDERS:
+        if agent is not None and call.skill and agent.operations and not agent.has_operation(call.skill):
+            message, fix, near = _describe_unknown(agent, call.skill)
+            replace = (call.skill, near) if near else None
+            yield _finding_at(call.source, "call/operation", message, fix, replace=replace)
+        elif agent is None and by_name and len(name) > 2 and name not in _BUILT_IN | _PLACEHOLDERS:
             yield _unknown_agent(call.agent, call.source, guess(call.agent), document=call.source.file in documents)
 
 
@@ -177,34 +180,19 @@ class _CommandIndex:
         name = _base_name(call.agent)
         if not self._typed or name in self._typed or name in _COMMANDS:
             return
-        near = self._closest(name)
+        if name not in self._slips and len(name) >= _MIN_SLIP_LENGTH and len(self._slips) < _MAX_SLIPS:
+            matches = get_close_matches(name, self._typed, n=1, cutoff=_SIMILARITY_THRESHOLD)
+            self._slips[name] = self._typed[matches[0]] if matches else ""
+        near = self._slips.get(name, "")
         if near or is_certain:
             fix = f"Did you mean `{near}`?" if near else "Name a command that is here."
             message = f"There is no command {short_repr(call.agent)} here."
             yield _finding_at(call.source, "call/agent", message, fix, severity="warning")
 
-    def _closest(self, name: str) -> str:
-        """The command of which `name` is a slip of the pen; empty when of none."""
-        if name not in self._slips:
-            if len(name) < _MIN_SLIP_LENGTH or len(self._slips) >= _MAX_SLIPS:
-                return ""
-            from difflib import get_close_matches  # noqa: PLC0415 - only unknown commands need it
-
-            near = get_close_matches(name, self._typed, n=1, cutoff=_SIMILARITY_THRESHOLD)
-            self._slips[name] = self._typed[near[0]] if near else ""
-        return self._slips[name]
-
 
 def _base_name(command: str) -> str:
     """`/plan` of `/plan` and of `/team:plan`."""
     return "/" + command.removeprefix("/").rpartition(":")[2]
-
-
-def _check_operation(agent: KnownAgent, call: CallSite) -> Iterator[Finding]:
-    if call.skill and agent.operations and not agent.has_operation(call.skill):
-        message, fix, near = _describe_unknown(agent, call.skill)
-        replace = (call.skill, near) if near else None
-        yield _finding_at(call.source, "call/operation", message, fix, replace=replace)
 
 
 def _describe_unknown(agent: KnownAgent, name: str) -> tuple[str, str, str]:
@@ -216,24 +204,18 @@ def _describe_unknown(agent: KnownAgent, name: str) -> tuple[str, str, str]:
 
 
 def _unknown_agent(name: str, source: Source, near: str, *, document: bool = False) -> Finding:
-    # A stranger may live elsewhere, in the user's own folder or in a plugin; a slip of the pen does not.
-    slip = bool(near) and _is_slip(name, near)
-    severity: Severity = "error" if slip else "info" if document else "warning"
-    fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
-    message = f"There is no agent {short_repr(name)} here."
-    return _finding_at(source, "call/agent", message, fix, severity=severity, replace=(name, near) if slip else None)
-
-
-def _is_slip(name: str, near: str) -> bool:
-    """Whether one of two names was meant by the other: mistyped, or without its family's name in front."""
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only unknown agents need it
-
+    # A stranger may live elsewhere, in the user's own folder or in a plugin; a slip of the pen does not: it is
+    # mistyped, or lacks the name of its family in front.
     one, other = fold(name), fold(near)
-    return (
+    slip = bool(near) and (
         one.endswith(f"_{other}")
         or other.endswith(f"_{one}")
         or SequenceMatcher(None, one, other).ratio() >= _SIMILARITY_THRESHOLD
     )
+    severity: Severity = "error" if slip else "info" if document else "warning"
+    fix = f"Did you mean `{near}`?" if near else "Add its file, or call one that is here."
+    message = f"There is no agent {short_repr(name)} here."
+    return _finding_at(source, "call/agent", message, fix, severity=severity, replace=(name, near) if slip else None)
 
 
 def _agents_by_name(agents: Iterable[KnownAgent]) -> Mapping[str, KnownAgent]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.formatting import short_repr
 from retinue.contract.json import as_mapping, pointer
@@ -26,12 +26,6 @@ _OPAQUE: Final = (*_TIGHTENING, "allOf", "anyOf", "oneOf", "if", "then", "else",
                   "$dynamicRef")  # fmt: skip
 _ALL_TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _MAX_DEPTH: Final = 64
-
-_BREAKING: Final = frozenset(
-    {"compatibility/skill-removed", "compatibility/name-removed", "compatibility/field-removed",
-     "compatibility/field-required", "compatibility/narrowed", "compatibility/answer-removed",
-     "compatibility/answer-widened", "compatibility/undecided", "compatibility/effects"}
-)  # fmt: skip
 
 
 def compare(old: Definition, new: Definition) -> list[Finding]:
@@ -59,12 +53,22 @@ def compare(old: Definition, new: Definition) -> list[Finding]:
             message = f"The skill `{before.name}` is gone."
             fix = "Keep it, and mark it deprecated."
             findings.append(_finding("skill-removed", f"/skills/{index}", message, fix))
-        else:
-            findings += _compare_skills(before, after, f"/skills/{places[before.name]}")
+            continue
+        path = f"/skills/{places[before.name]}"
+        findings += _Comparison(before.input_schema, after.input_schema, of_input=True).pair(
+            path=f"{path}/input_schema"
+        )
+        if before.output_schema is not None and after.output_schema is None:
+            message = f"The skill `{after.name}` promises nothing of its answer any more."
+            findings.append(_finding("answer-removed", f"{path}/output_schema", message, "Keep the output schema."))
+        elif before.output_schema is not None and after.output_schema is not None:
+            comparison = _Comparison(before.output_schema, after.output_schema, of_input=False)
+            findings += comparison.pair(path=f"{path}/output_schema")
+        for effect in (each for each in after.effects or () if each not in (before.effects or ())):
+            message = f"The skill `{after.name}` has a new effect: `{effect}`."
+            findings.append(_finding("effects", f"{path}/effects", message, "Raise the major version."))
     if new.major > old.major:
-        findings = [
-            each.model_copy(update={"severity": "info"}) if each.rule in _BREAKING else each for each in findings
-        ]
+        findings = [each.model_copy(update={"severity": "info"}) for each in findings]
     return [*_check_version(old, new), *findings]
 
 
@@ -86,20 +90,6 @@ def _check_version(old: Definition, new: Definition) -> Iterator[Finding]:
         message = f"The contract has changed, and its version is still {old.version}."
         fix = f"Raise it to {following}, or to {old.major + 1}.0 if callers must change."
         yield _finding("version", "/version", message, fix, severity="warning")
-
-
-def _compare_skills(old: Skill, new: Skill, path: str) -> Iterator[Finding]:
-    yield from _Comparison(old.input_schema, new.input_schema, of_input=True).pair(path=f"{path}/input_schema")
-    if old.output_schema is not None and new.output_schema is None:
-        message = f"The skill `{new.name}` promises nothing of its answer any more."
-        yield _finding("answer-removed", f"{path}/output_schema", message, "Keep the output schema.")
-    elif old.output_schema is not None and new.output_schema is not None:
-        comparison = _Comparison(old.output_schema, new.output_schema, of_input=False)
-        yield from comparison.pair(path=f"{path}/output_schema")
-    for effect in new.effects or ():
-        if effect not in (old.effects or ()):
-            message = f"The skill `{new.name}` has a new effect: `{effect}`."
-            yield _finding("effects", f"{path}/effects", message, "Raise the major version.")
 
 
 def _finding(rule: str, path: str, message: str, fix: str, *, severity: Severity | None = None) -> Finding:
@@ -197,6 +187,7 @@ def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, s
             if (
                 limit is not None
                 and (old_limit is None or limit * sign > old_limit * sign)
+                # At least none is no limit at all.
                 and not (limit <= 0 and word in {"minLength", "minItems", "minProperties"})
             ):
                 yield word, f"`{word}` {limit:g}"
@@ -209,6 +200,7 @@ def _narrowings(wide: JsonMapping, narrow: JsonMapping) -> Iterator[tuple[str, s
 
 def _types(schema: JsonMapping) -> frozenset[str]:
     stated = frozenset(as_texts(schema.get("type"))) or _ALL_TYPES
+    # Every integer is a number.
     return stated | {"integer"} if "number" in stated else stated
 
 

@@ -77,12 +77,17 @@ def find_copies(behaviours: Iterable[Passage], callers: Iterable[Passage]) -> It
             for owner in owners.get(line, ()):
                 shared.setdefault(owner, []).append((indexed[owner][line], number))
         for owner, pairs in shared.items():
-            if originals[owner].file != caller.file and _is_copy(len(pairs), own[owner]):
-                yield _finding(caller, originals[owner], pairs, share=len(pairs) / own[owner])
-
-
-def _is_copy(lines: int, of: int) -> bool:
-    return lines >= _MANY_LINES or (lines >= _MIN_LINES and lines >= _MIN_SHARE * of)
+            original, count, share = originals[owner], len(pairs), len(pairs) / own[owner]
+            is_copy = count >= _MANY_LINES or (count >= _MIN_LINES and share >= _MIN_SHARE)
+            if original.file == caller.file or not is_copy:
+                continue
+            there, here = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+            message = (
+                f"It holds {share:.0%} of the behaviour of `{original.name}`: {count} lines between {min(here)} and "
+                f"{max(here)} are also in {original.file}, lines {min(there)} to {max(there)}."
+            )
+            fix = f"Write “Read and follow: {original.file}” in their place, and only what this call adds."
+            yield make_finding("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)
 
 
 def _lines(passage: Passage) -> dict[str, int]:
@@ -100,17 +105,6 @@ def _lines(passage: Passage) -> dict[str, int]:
     return lines
 
 
-def _finding(caller: Passage, original: Passage, pairs: list[tuple[int, int]], *, share: float) -> Finding:
-    """What is said of a copy; `pairs` are the numbers of each shared line, there and here."""
-    there, here = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    message = (
-        f"It holds {share:.0%} of the behaviour of `{original.name}`: {len(pairs)} lines between {min(here)} and "
-        f"{max(here)} are also in {original.file}, lines {min(there)} to {max(there)}."
-    )
-    fix = f"Write “Read and follow: {original.file}” in their place, and only what this call adds."
-    return make_finding("behaviour/copy", "", message, fix, file=caller.file, line=min(here), column=1)
-
-
 def find_inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
     """Every prompt of a call that says who the agent is and how it works, instead of naming its file (H9, H11).
 
@@ -123,7 +117,11 @@ def find_inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
             start = _PROMPT.fullmatch(line)
             if start is None or any(_WRONG.search(each) for each in lines[max(at - 3, 0) : at]):
                 continue
-            prompt = [start["text"], *_indented_block(lines[at + 1 :], indent=len(start["indent"]))]
+            prompt = [start["text"]]
+            for row in lines[at + 1 :]:  # what belongs to the key is indented further than it is
+                if row.strip() and len(row) - len(row.lstrip()) <= len(start["indent"]):
+                    break
+                prompt.append(row)
             text = "\n".join(prompt)
             steps = sum(_STEP.match(each) is not None for each in prompt)
             if _ROLE.search(text) and _PROCEDURE.search(text) and steps >= _MIN_STEPS and not _REFERENCE.search(text):
@@ -132,11 +130,3 @@ def find_inline_behaviours(callers: Iterable[Passage]) -> Iterator[Finding]:
                 yield make_finding(
                     "behaviour/inline", "", message, fix, file=caller.file, line=caller.line + at, column=1
                 )
-
-
-def _indented_block(lines: list[str], *, indent: int) -> Iterator[str]:
-    """The lines that belong to a key: those that are indented further than it is."""
-    for line in lines:
-        if line.strip() and len(line) - len(line.lstrip()) <= indent:
-            return
-        yield line

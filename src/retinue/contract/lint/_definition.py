@@ -120,24 +120,25 @@ def _check_description(text: str, name: str) -> Iterator[Finding]:
         fix = "Say what it does, when, and what comes back."
         yield make_finding("definition/description", place, "There is no description.", fix)
         return
-    if not says_what(text, name):
-        message = "The description does not begin with what the agent does."
-        yield make_finding("definition/description-what", place, message, "Begin with a sentence on what it does.")
-    if not says_when(text):
-        message = "The description does not say when to use the agent."
-        yield make_finding("definition/description-when", place, message, "Add a sentence that begins “Use when”.")
-    if not says_returns(text):
-        message = "The description does not say what comes back."
-        yield make_finding("definition/description-returns", place, message, "Add a sentence that begins “Returns:”.")
+    tells_result = _matches(_RETURNS, text) or _matches(_MAKES, text)
+    for rule, is_said, what, fix in (
+        ("what", says_what(text, name), "begin with what the agent does", "Begin with a sentence on what it does."),
+        ("when", _matches(_WHEN, text), "say when to use the agent", "Add a sentence that begins “Use when”."),
+        ("returns", tells_result, "say what comes back", "Add a sentence that begins “Returns:”."),
+    ):
+        if not is_said:
+            message = f"The description does not {what}."
+            yield make_finding(f"definition/description-{rule}", place, message, fix)
 
 
 def _check_deprecation(text: str, *, marked: bool, path: str) -> Iterator[Finding]:
     """Deprecation is said in both places (C34): the keyword, and the description."""
-    if marked and not says_deprecated(text):
+    is_said = _matches(_DEPRECATED, text)
+    if marked and not is_said:
         message = "It is deprecated, but its description does not say so."
         fix = "Add `deprecated: true` to the description, and what to use instead."
         yield make_finding("definition/deprecated", path, message, fix)
-    if says_deprecated(text) and not marked:
+    if is_said and not marked:
         message = "Its description says `deprecated: true`, but it is not marked."
         yield make_finding("definition/deprecated", path, message, "Set the keyword `deprecated` too.")
 
@@ -287,13 +288,13 @@ def _check_field(field: SchemaField, root: JsonMapping, *, exempt: bool) -> Iter
     if not text.strip():
         message = f"`{field.name}` has no description."
         yield make_finding("input/description", field.path, message, "Say what to put there: it is the prompt.")
-    elif not says_more_than(text, field.name):
+    elif not _new_words(text[:_MAX_LENGTH], field.name):
         message = f"The description of `{field.name}` only repeats its name."
         yield make_finding("input/description-name", field.path, message, "Say what a good value looks like.")
     yield from _check_deprecation(text, marked=schema.get("deprecated") is True, path=field.path)
     yield from _check_stated_values(field, root)
     is_open = not field.required and "default" not in schema
-    if is_open and says_default(text):
+    if is_open and _matches(_DEFAULT, text):
         message = f"The default of `{field.name}` is in its description only."
         fix = "Set `default`; it is then filled in and shown."
         yield make_finding("input/default-in-words", field.path, message, fix)
@@ -399,30 +400,8 @@ def says_what(text: str, name: str) -> bool:
     return any(len(_new_words(each, name) - _OCCASION) >= 4 for each in sentences if not _RETURNS.match(each.strip()))
 
 
-def says_when(text: str) -> bool:
-    """Say whether `text` names an occasion."""
-    return _WHEN.search(text[:_MAX_LENGTH]) is not None
-
-
-def says_returns(text: str) -> bool:
-    """Say whether `text` tells what comes back."""
-    text = text[:_MAX_LENGTH]
-    return _RETURNS.search(text) is not None or _MAKES.search(text) is not None
-
-
-def says_more_than(text: str, name: str) -> bool:
-    """Say whether `text` holds any word of weight beside those of `name`."""
-    return bool(_new_words(text[:_MAX_LENGTH], name))
-
-
-def says_default(text: str) -> bool:
-    """Say whether `text` speaks of a default."""
-    return _DEFAULT.search(text[:_MAX_LENGTH]) is not None
-
-
-def says_deprecated(text: str) -> bool:
-    """Say whether `text` holds the words `deprecated: true` (A27)."""
-    return _DEPRECATED.search(text[:_MAX_LENGTH]) is not None
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text[:_MAX_LENGTH]) is not None
 
 
 def lists_choices(text: str) -> bool:

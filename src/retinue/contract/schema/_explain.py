@@ -41,7 +41,10 @@ def explain(errors: Iterable[jsonschema_rs.ValidationError], *, instance: object
     unique = dict.fromkeys(
         finding for error in islice(rest, 2 * _MAX_FINDINGS) for finding in explainer.findings_for(error)
     )
-    findings = sorted(unique, key=_place)
+    # In the order of the places, the tenth item after the ninth.
+    findings = sorted(
+        unique, key=lambda one: [(len(part) if part.isdigit() else 0, part) for part in one.path.split("/")]
+    )
     further = sum(1 for _ in rest) + max(len(findings) - _MAX_FINDINGS, 0)
     if further:
         more = f"{further} more findings."
@@ -58,15 +61,26 @@ class _Explainer:
     def findings_for(self, error: jsonschema_rs.ValidationError) -> Iterator[Finding]:
         """One error as findings: several for unknown keys, those of the branch that was meant for an `anyOf`."""
         keyword = error.kind.name
-        facts = {} if keyword in _BRANCHING else error.kind.as_dict()
+        facts = {} if keyword in {"anyOf", "oneOf"} else error.kind.as_dict()
         value = _at(self._instance, error.instance_path)
+        # The `false` of `additionalProperties` in an object that has no others, and not of a member so called.
+        closed = ["additionalProperties"]
+        is_closed = error.schema_path[-1:] == closed != error.instance_path[-1:]
         match keyword:
             case "required":
-                yield self._missing_property(error, str(facts["property"]), value)
+                name, properties = str(facts["property"]), self._properties(error)
+                # When the object holds a misspelling of it, that is the thing to mend.
+                matches = self._nearest(name, [key for key in cast("JsonMapping", value) if key not in properties])
+                about = _field(properties.get(name)).get("description")
+                line = " ".join(about.split()) if isinstance(about, str) else ""
+                line = line if len(line) <= 200 else f"{line[:199]}…"
+                fix = f"Add `{name}`: {line}" if line else f"Add `{name}`."
+                fix = f"Rename `{matches[0]}` to `{name}`." if matches else fix
+                yield _finding(error, "required", f"`{name}` is missing", fix)
             case "additionalProperties" | "unevaluatedProperties":
                 for name in cast("list[str]", facts["unexpected"]):
                     yield self._unknown_property(error, keyword, name)
-            case "falseSchema" if _is_closed_object(error) and isinstance(value, dict):
+            case "falseSchema" if is_closed and isinstance(value, dict):
                 for name in cast("JsonMapping", value):
                     yield self._unknown_property(error, "additionalProperties", name)
             case "anyOf" | "oneOf":
@@ -79,17 +93,6 @@ class _Explainer:
             case _:
                 what, fix = _describe(keyword, value, facts, error.message)
                 yield _finding(error, keyword, what, fix)
-
-    def _missing_property(self, error: jsonschema_rs.ValidationError, name: str, value: object) -> Finding:
-        """A required name. When the object holds a misspelling of it, that is the thing to mend."""
-        properties = self._properties(error)
-        strangers = [key for key in cast("JsonMapping", value) if key not in properties]
-        matches = self._nearest(name, strangers)
-        fix = f"Rename `{matches[0]}` to `{name}`." if matches else f"Add `{name}`."
-        about = _field(properties.get(name)).get("description")
-        if not matches and isinstance(about, str) and about:
-            fix = f"Add `{name}`: {_line(about)}"
-        return _finding(error, "required", f"`{name}` is missing", fix)
 
     def _unknown_property(self, error: jsonschema_rs.ValidationError, keyword: str, name: str) -> Finding:
         properties = self._properties(error)
@@ -139,20 +142,6 @@ class _Explainer:
         yield _finding(
             error, keyword, what, f"Give {kinds}." if kinds else f"Fix one of: {_join_limited(reasons, '; ')}."
         )
-
-
-def _place(finding: Finding) -> list[tuple[int, str]]:
-    """Sort by place, the tenth item after the ninth."""
-    return [(len(part) if part.isdigit() else 0, part) for part in finding.path.split("/")]
-
-
-def _is_closed_object(error: jsonschema_rs.ValidationError) -> bool:
-    """Say whether a `false` that refused something is that of `additionalProperties` in an object without any."""
-    word = error.schema_path[-1:]
-    return word == ["additionalProperties"] and error.instance_path[-1:] != word
-
-
-_BRANCHING: Final = {"anyOf", "oneOf"}
 
 
 def _likely_branches(
@@ -278,11 +267,6 @@ def _join_limited(words: Iterable[str], between: str = ", ") -> str:
     all_of_them = list(words)
     more = len(all_of_them) - _MAX_LISTED
     return between.join(all_of_them[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else f"{line[:199]}…"
 
 
 def _field(value: object) -> JsonMapping:

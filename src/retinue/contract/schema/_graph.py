@@ -7,6 +7,7 @@ level, is refused. Not a check of the keywords' own values: the meta-schema does
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Final, cast
 from urllib.parse import unquote
 
@@ -88,6 +89,7 @@ class SchemaGraph:
     """
 
     def __init__(self, schema: JsonMapping) -> None:
+        self.recursive = False
         self.findings: list[Finding] = []
         self._by_id: dict[int, SchemaNode] = {}
         self._resources: dict[str, _Resource] = {}
@@ -109,21 +111,11 @@ class SchemaGraph:
         while self._pending:
             self._read_node(*self._pending.pop())
         self.order = self._sort()
-        # Take away, again and again, what refers to nothing; what remains refers to itself.
-        above: dict[SchemaNode, list[SchemaNode]] = {}
-        waiting: dict[SchemaNode, int] = {}
-        for node in self.order:
-            below = node.subschemas()
-            waiting[node] = len(below)
-            for one in below:
-                above.setdefault(one, []).append(node)
-        free = [node for node, count in waiting.items() if not count]
-        for node in free:  # grows during the loop
-            for one in above.get(node, ()):
-                waiting[one] -= 1
-                if not waiting[one]:
-                    free.append(one)
-        self.recursive = len(free) < len(waiting)
+        # Whatever else goes round in a circle does so one level down each time.
+        try:
+            TopologicalSorter({node: node.subschemas() for node in self.order}).prepare()
+        except CycleError:
+            self.recursive = True
 
     def _register_names(self, source: JsonMapping, path: str, home: _Resource) -> None:
         for word in ("$id", "$anchor", "$dynamicAnchor"):
@@ -157,6 +149,7 @@ class SchemaGraph:
         node.checks = _count_checks(source)
         for word in _IN_PLACE:
             node.in_place += self._nodes(source.get(word), f"{path}/{word}", home)
+        # `dependencies` of the older drafts holds lists of names beside schemas; those are checks, and no nodes.
         for word in _IN_PLACE_BY_NAME:
             for name, inner in _members(source.get(word)):
                 if isinstance(inner, dict):
@@ -201,6 +194,7 @@ class SchemaGraph:
         if base in DRAFTS and fragment in {"", "/"}:
             node.checks += _META_LOAD
             return []
+        # Where it leads depends on how the value was come to, so all that it may lead to count.
         if word == "$dynamicRef" and fragment in self._anchors:
             return [self._node(*place) for place in self._anchors[fragment]]
         if word == "$recursiveRef":
@@ -247,6 +241,7 @@ class SchemaGraph:
             if first in visited:
                 continue
             visited[first] = False
+            # No recursion: a chain of references may be longer than the stack is deep.
             stack = [(first, iter(first.in_place))]
             while stack:
                 node, beside = stack[-1]
@@ -293,4 +288,5 @@ def _members(value: object) -> Iterable[tuple[str, object]]:
 def _resource_of(source: JsonMapping, path: str, home: _Resource) -> _Resource:
     """The document that `source` belongs to: with an `$id` that names one, itself."""
     name = source.get("$id")
+    # Up to draft 7 an `$id` that is only a fragment is an anchor.
     return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NoReturn, TypeAlias, cast
 
 import jsonschema_rs
@@ -22,6 +23,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.errors import InvalidDefinition
 
+from ._explain import explain
 from ._graph import DRAFTS, SchemaGraph, SchemaNode, draft_of
 
 _ENDLESS: Final = 10**9
@@ -94,6 +96,7 @@ class CheckCosts:
                 for node, inner in groups.items()
             }
             self._steps += sum(1 + sum(map(len, inner)) for inner in groups.values())
+            # From here on nothing grows any more, however deep the value is.
             if deeper == loads:
                 self.is_steady = True
                 break
@@ -132,6 +135,7 @@ def _refuse_to_fetch(uri: str) -> NoReturn:
     raise LookupError(uri)
 
 
+# The engine that backtracks, which is the default, takes exponential time for some patterns.
 _LINEAR = jsonschema_rs.RegexOptions(size_limit=2**20, dfa_size_limit=2**20)
 
 
@@ -191,6 +195,7 @@ class Validator:
             if size.weight * self._loads.at(size.depth) > _MAX_WORK:
                 return [_cost_finding()]
         try:
+            # Most values pass, and to tell that is far quicker than to list what is wrong.
             if self._validator.is_valid(value):
                 return []
         except ValueError:
@@ -210,8 +215,6 @@ class Validator:
         return self._defaults.apply(value)
 
     def _explain(self, value: object, size: Size) -> list[Finding]:
-        from ._explain import explain  # noqa: PLC0415 - most values pass
-
         if size.weight * (size.depth + 1) * self._loads.at(size.depth) <= _MAX_EXPLAIN_WORK:
             return explain(self._validator.iter_errors(value), instance=value, schema=self.schema)
         findings: list[Finding] = []
@@ -278,8 +281,6 @@ def _examine(schema: object) -> Validator | list[Finding]:
         return [Finding(rule="schema/draft", message=message, path="/$schema", fix=fix)]
     meta = _meta_validator(str(members.get("$schema", next(iter(DRAFTS)))).removesuffix("#"))
     if not meta.is_valid(members):
-        from ._explain import explain  # noqa: PLC0415 - most schemas pass
-
         return explain(meta.iter_errors(members), instance=members, schema={})
     graph = SchemaGraph(members)
     if graph.findings:
@@ -370,7 +371,15 @@ class Defaults:
             return [self._fill(item, inner, [*where, index], applied) for index, item in enumerate(items)]
         if not isinstance(value, dict) or len(where) > MAX_DEPTH:
             return cast("object", value)
-        members = self._fill_members(cast("JsonMapping", value), fillings, where, applied)
+        members = {**cast("JsonMapping", value)}
+        below: dict[str, list[SchemaNode]] = {}
+        for filling in fillings:
+            for name, inner in filling.members.items():
+                if name in members:
+                    below.setdefault(name, []).extend(inner)
+        # What is there is filled in before what is absent: a default is taken as it stands.
+        for name, inner in below.items():
+            members[name] = self._fill(members[name], list(dict.fromkeys(inner)), [*where, name], applied)
         for filling in fillings:
             for name, default in filling.own.items():
                 if name not in members:
@@ -378,39 +387,20 @@ class Defaults:
                     applied.append(pointer([*where, name]))
         return members
 
-    def _fill_members(
-        self, members: JsonMapping, fillings: list[_NodeDefaults], where: list[str | int], applied: list[str]
-    ) -> JsonMapping:
-        """A copy of an object in which the members that are there have been filled in."""
-        below: dict[str, list[SchemaNode]] = {}
-        for filling in fillings:
-            for name, inner in filling.members.items():
-                if name in members:
-                    below.setdefault(name, []).extend(inner)
-        filled = {
-            name: self._fill(members[name], list(dict.fromkeys(inner)), [*where, name], applied)
-            for name, inner in below.items()
-        }
-        return members | filled
-
     def _prune(self) -> None:
         """Forget every schema below which no default stands, so that it is not searched again."""
         above: dict[SchemaNode, list[SchemaNode]] = {}
         for node, filling in self._fillings.items():
-            for inner in _child_nodes(filling):
+            for inner in chain(filling.items, *filling.members.values()):
                 above.setdefault(inner, []).append(node)
         nodes_with_defaults = [node for node, filling in self._fillings.items() if filling.own]
         for node in nodes_with_defaults:  # grows during the loop
             nodes_with_defaults += above.pop(node, ())
-        keep = set(nodes_with_defaults)
-        self._fillings = {node: filling for node, filling in self._fillings.items() if node in keep}
+        self._fillings = {node: self._fillings[node] for node in dict.fromkeys(nodes_with_defaults)}
         for filling in self._fillings.values():
-            filling.items = [node for node in filling.items if node in keep]
-            filling.members = {
-                name: kept_nodes
-                for name, inner in filling.members.items()
-                if (kept_nodes := [one for one in inner if one in keep])
-            }
+            filling.items = [node for node in filling.items if node in self._fillings]
+            members = {name: [one for one in inner if one in self._fillings] for name, inner in filling.members.items()}
+            filling.members = {name: inner for name, inner in members.items() if inner}
 
 
 def _node_defaults(node: SchemaNode) -> _NodeDefaults:
@@ -425,12 +415,6 @@ def _node_defaults(node: SchemaNode) -> _NodeDefaults:
         if isinstance(holder.source.get("items"), dict):
             filling.items += holder.additional.get(False, ())
     return filling
-
-
-def _child_nodes(filling: _NodeDefaults) -> Iterable[SchemaNode]:
-    yield from filling.items
-    for inner in filling.members.values():
-        yield from inner
 
 
 def _unconditional_nodes(nodes: Iterable[SchemaNode]) -> list[SchemaNode]:
