@@ -4,7 +4,7 @@ from math import isclose, log
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.tools.search import Bm25
+from retinue.tools.search.bm25 import Bm25
 
 _documents = st.lists(st.lists(st.sampled_from("abcdefg"), max_size=12), max_size=12)
 _query = st.lists(st.sampled_from("abcdefgxyz"), max_size=6)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled, RetinueError
-from retinue.tools.builtin import argument_vector, command_line, shell_tool
+from retinue.tools.builtin import shell_tool
+from retinue.tools.builtin.shell_tool import argument_vector, command_line
 from tests.examples import examples
 from tests.tools.grips import Hands
 

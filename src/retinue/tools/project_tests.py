@@ -20,7 +20,7 @@ from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
 from retinue.processes.start import clean_environment, find_program
 from retinue.tools.builtin.shell_tool import run_program
-from retinue.tools.refactor import ChangeSet
+from retinue.tools.refactor.source import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 

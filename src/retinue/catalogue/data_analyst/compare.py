@@ -21,7 +21,7 @@ from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
-from retinue.tools.data import identifier
+from retinue.tools.data.sources import identifier
 
 _MAX_ROWS: Final = 100
 _MAX_MEANS: Final = 8

@@ -14,7 +14,7 @@ from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.data_analyst.columns import Columns
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
-from retinue.tools.data import DataSource, QueryRows
+from retinue.tools.data.sources import DataSource, QueryRows
 
 _MAX_TABLE_ROWS: Final = 200
 _MAX_TEXT: Final = 500

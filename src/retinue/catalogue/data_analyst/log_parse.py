@@ -11,7 +11,7 @@ from retinue.catalogue.data_analyst.findings import Findings, describe_query, fo
 from retinue.catalogue.data_analyst.query import bucket_sql, conditions_sql
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, TableQuery
-from retinue.tools.data import QueryRows, identifier
+from retinue.tools.data.sources import QueryRows, identifier
 
 _MAX_TOP: Final = 10
 _MAX_BARS: Final = 30

@@ -23,7 +23,8 @@ from retinue.catalogue.data_analyst.findings import (
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery, TimeUnit
 from retinue.errors import InvalidInput
-from retinue.tools.data import QueryRows, identifier, literal
+from retinue.tools.data.connection import literal
+from retinue.tools.data.sources import QueryRows, identifier
 
 _ANY_KIND: Final = ("contains", "not_contains", "is_null", "not_null")
 _DEFAULT_PERCENTILES: Final = (50.0, 90.0, 95.0, 99.0)

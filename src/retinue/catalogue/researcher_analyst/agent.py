@@ -33,10 +33,10 @@ from retinue.contract.task import Task
 from retinue.errors import AccessDenied, Canceled, RetinueError
 from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.telemetry import tool_span
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from retinue.tools.memory import Memory, MemoryPlace, Recall, Scope, memory_file
 from retinue.tools.port import Tool, ToolContext, ToolOutput
-from retinue.tools.search import Index
+from retinue.tools.search.index import Index
 from retinue.tools.web.url import MAX_URL
 
 from .parameters import Research, ResearchRequest

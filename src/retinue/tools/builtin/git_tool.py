@@ -12,7 +12,7 @@ from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, InvalidInput, LimitReached
 from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from retinue.tools.git.runner import GitRunner
 from retinue.tools.port import ToolContext, ToolOutput, tool_spec
 from retinue.tools.workspace import Workspace

@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.errors import InvalidInput, MissingFile, RetinueError, UnknownName
-from retinue.tools.structure import Resolver, structure_of
+from retinue.tools.structure.graph import Resolver
+from retinue.tools.structure.python import structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
-from retinue.tools.lsp import Location, NameMentions, Navigator, Position, classify_mentions, language_of, name_at
+from retinue.tools.lsp.locations import Location, Position, language_of
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.tool import NameMentions, classify_mentions, name_at
 from retinue.tools.workspace import Workspace
 
 from .extract import bound_names, names_of
