@@ -5,7 +5,7 @@ import signal
 import subprocess
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from tempfile import TemporaryFile
@@ -21,16 +21,8 @@ _STDERR_CAP = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessExit:
-    """How a program ended: its exit code (negative: the signal that ended it) and the head of its stderr."""
-
-    code: int
-    stderr: str
-
-
-@dataclass(frozen=True, slots=True)
 class ProcessOutput:
-    """The whole output of a program that has ended."""
+    """A program that has ended: its exit code (negative: the signal), its output, and the head of its stderr."""
 
     code: int
     stdout: bytes
@@ -64,14 +56,15 @@ def run(
         try:
             parts.append(next(chunks))
         except StopIteration as end:
-            status: ProcessExit = end.value
-            return ProcessOutput(status.code, b"".join(parts), status.stderr)
+            return replace(end.value, stdout=b"".join(parts))
 
 
 def stream(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout_s: float, max_bytes: int, stdin: bytes = b""
-) -> Generator[bytes, None, ProcessExit]:
-    """Run `argv` and yield its stdout in chunks as they come; closing the generator kills the program.
+) -> Generator[bytes, None, ProcessOutput]:
+    """Run `argv` and yield its stdout in chunks as they come; what it returns has none of that.
+
+    Closing the generator kills the program.
 
     Raises: as `run`.
     """
@@ -94,7 +87,7 @@ def stream(
                 hint="narrow the question, or allow more time",
                 detail={"bound": "process_timeout"},
             ) from None
-    return ProcessExit(code, stderr.decode("utf-8", "replace"))
+    return ProcessOutput(code, b"", stderr.decode("utf-8", "replace"))
 
 
 def _read_outputs(

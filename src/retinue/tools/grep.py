@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, NotInstalled, RetinueError
 from retinue.processes.start import clean_environment, find_program
-from retinue.processes.tool_program import ProcessExit, run, stream
+from retinue.processes.tool_program import ProcessOutput, run, stream
 from retinue.tools.encoding import encoding_of, is_binary
 from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
@@ -297,7 +297,7 @@ def _find_in_process(
         try:
             *rows, rest = (rest + next(output)).split(b"\n")
         except StopIteration as end:
-            status: ProcessExit = end.value
+            status: ProcessOutput = end.value
             break
         for row in rows:
             file, line, column = map(int, row.split())

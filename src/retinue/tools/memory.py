@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from errno import EDQUOT, ENOSPC
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
@@ -22,8 +21,6 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import clean_content
 from retinue.errors import (
-    AccessDenied,
-    InternalError,
     InvalidInput,
     LimitReached,
     ParseError,
@@ -31,7 +28,7 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.tools.cache_file import use_wal
+from retinue.sqlite_file import BUSY_S, create_private_file, damaged_error, database_error, format_of, use_wal
 from retinue.tools.port import Tool, ToolContext, ToolOutput, tool_spec
 
 _FIND: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
@@ -302,7 +299,6 @@ def full_text_query(text: str) -> str:
 
 
 _FORMAT: Final = 1
-_BUSY_S: Final = 10.0
 # An id is never given twice: forgetting `m7` later must not hit another memory.
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
@@ -335,26 +331,13 @@ def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Pa
 
 def open_file(path: Path) -> sqlite3.Connection:
     """Open the file at `path`, making it and its folder, readable by its owner only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        if os.fstat(handle).st_mode & 0o077:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    create_private_file(path, flags=os.O_NOFOLLOW)
+    connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")  # a file made by another program can run nothing
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
-        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > _FORMAT:
-            raise Unavailable(
-                f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
-                hint="Use the newer version of Retinue.",
-                path=str(path),
-            )
-        if version < _FORMAT:
+        if format_of(connection, path, newest=_FORMAT, content="memory") < _FORMAT:
             use_wal(connection)
             connection.executescript(_SCHEMA)
     except BaseException:
@@ -379,31 +362,20 @@ def set_aside(path: Path) -> Path | None:
     return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
 
 
+_REPAIR: Final = "`retinue memory set-aside` moves it away and begins a new one; nothing is deleted."
+
+
 def damaged_file_error(path: Path, why: str) -> ParseError:
     """The error for a file at `path` that is not a memory, or no longer one."""
-    return ParseError(
-        f"`{path}` is not a memory that can be read: {why}.",
-        hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
-        path=str(path),
-    )
+    return damaged_error(path, why, content="memory", repair=_REPAIR)
 
 
 def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     """What `error`, met with the file at `path`, means for a person."""
-    place = str(path)
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # What we ask never changes, so an error in it means that the tables are not ours.
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
         return damaged_file_error(path, str(error))
-    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
-        return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        hint = "Wait for that program to end, then try again."
-        return Unavailable(f"The memory in `{place}` is locked by another program.", hint=hint, path=place)
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
-        hint = "Check that you own the file and its folder, and can write to them."
-        return AccessDenied(f"The memory in `{place}` cannot be opened or written: {error}.", hint=hint, path=place)
-    return InternalError(f"The memory in `{place}` failed: {error}.", path=place)
+    return database_error(path, error, content="memory", repair=_REPAIR)
 
 
 T = TypeVar("T")

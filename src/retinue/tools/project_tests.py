@@ -18,8 +18,8 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
+from retinue.processes.program import run_command
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.builtin.shell_tool import run_program
 from retinue.tools.refactor.source import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
@@ -115,11 +115,11 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, t
         roots = [str(each) for each in (folder, folder / "src") if each.is_dir()]
         environment = clean_environment({"PYTHONPATH": os.pathsep.join(roots), "PYTHONDONTWRITEBYTECODE": "1"})
         try:
-            result = await run_program(
+            result = await run_command(
                 suite.argv,
                 program=suite.program,
-                folder=str(folder),
-                environment=environment,
+                cwd=str(folder),
+                env=environment,
                 timeout_s=seconds,
                 limit=2 * _TAIL,
             )

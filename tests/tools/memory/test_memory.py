@@ -242,7 +242,7 @@ def test_tables_that_are_not_ours_are_told(memory: Memory, harm: str) -> None:
 
 
 def test_words_that_stay_because_somebody_reads_are_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_BUSY_S", 0.01)
+    monkeypatch.setattr(store, "BUSY_S", 0.01)
     memory.add("a secret word", WHO)
     with closing(sqlite3.connect(memory.path)) as reader:
         reader.execute("BEGIN")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.cache_file import use_wal
+from retinue.sqlite_file import use_wal
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 
