@@ -18,8 +18,7 @@ from retinue.contract.sanitize import printable
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled
 from retinue.processes.program import run_command
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.builtin.support import require_workspace, seconds_left
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, seconds_left, tool_spec
 from retinue.tools.workspace import Workspace
 
 _DEFAULT_S: Final = 120.0

@@ -21,7 +21,7 @@ from retinue.errors import (
     ParseError,
     Unavailable,
 )
-from retinue.tools.data import csv
+from retinue.tools.data import csv, json, logs
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.snapshot import LoadResult, Snapshot, SnapshotText, take_snapshot
 from retinue.tools.data.sources import (
@@ -214,12 +214,8 @@ class Data:
                 case "csv":
                     return csv.load(connection, text, table, spare=self._folder / "spare")
                 case "json" | "jsonl":
-                    from retinue.tools.data import json  # noqa: PLC0415
-
                     return (json.load if kind == "json" else json.load_lines)(connection, text, table)
                 case "log":
-                    from retinue.tools.data import logs  # noqa: PLC0415
-
                     return logs.load(connection, text, table, changed=snapshot.changed)
                 case _:
                     assert_never(kind)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
@@ -319,11 +320,9 @@ class Git:
             raise self._unknown_revision(revision) from error
 
     def _unknown_revision(self, revision: str) -> UnknownName:
-        from difflib import get_close_matches  # noqa: PLC0415 - only this error needs it
-
         names = [branch.name for branch in self.branches()] + [tag.name for tag in self.tags()]
         parts = revision.replace("...", "..").split("..")
-        near = [name for part in parts if part not in names for name in get_close_matches(part, names, n=3)]
+        near = [name for part in parts if part not in names for name in nearest(part, names)]
         return UnknownName(
             f"{path_rules.clip(revision)!r} names no commit in this repository",
             hint=f"use one of: {', '.join((near or names)[:5])}" if names else "the repository has no commits yet",

@@ -319,7 +319,19 @@ class Index:
                 for number, entry in enumerate(stale):
                     if progress is not None and number % _REPORT_EVERY == 0:
                         progress(total - len(stale) + number, total)
-                    file_states[entry.path] = self._index_file(entry, writer)
+                    try:
+                        data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
+                    except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
+                        file_states[entry.path] = "", error.message
+                        continue
+                    text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
+                    reason = skip_reason(entry.path, text) if text or not data else "it is binary"
+                    # A file that changed a moment ago may do so again without looking older: its age proves nothing.
+                    state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
+                    kind = kind_of(entry.path) or "data"
+                    passages = () if reason else split_passages(entry.path, kind, text)
+                    writer.add_file(entry.path, state, kind, reason, passages)
+                    file_states[entry.path] = state, reason
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
             database.execute("COMMIT")
@@ -329,20 +341,6 @@ class Index:
             self._database.executescript(f"{_EMPTY}{_TABLES}")
             self._refresh(None)
         return file_states
-
-    def _index_file(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
-        """Put the passages of one file into the index; its state, and why it is not searched."""
-        try:
-            data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
-        except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
-            return "", error.message
-        text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
-        reason = skip_reason(entry.path, text) if text or not data else "it is binary"
-        # A file that changed a moment ago may change again without looking older: its age proves nothing yet.
-        state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
-        kind = kind_of(entry.path) or "data"
-        writer.add_file(entry.path, state, kind, reason, () if reason else split_passages(entry.path, kind, text))
-        return state, reason
 
 
 class _Writer:
