@@ -35,6 +35,7 @@ _TERM_S: Final = 0.3
 _MOST_BYTES: Final = 256 * 2**20
 """What a command may print, of which little is kept."""
 
+# A semaphore belongs to one event loop, and goes with it.
 _turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
@@ -183,6 +184,7 @@ async def run_program(
         with TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
+            # Shielded: a guard that is being started when we are cancelled must be closed as well.
             starting = asyncio.ensure_future(asyncio.to_thread(Guard))
             try:
                 guard = await asyncio.shield(starting)
@@ -232,6 +234,7 @@ class _Run:
         finally:
             # A daemon that has detached from a program that ended well may live on.
             await finish_shielded(child.stop(leave_s=0, term_s=0, spare_detached=ended_well))
+            # A detached child may hold the output open for ever: what was read by now is all there will be.
             self._reading.cancel()
             await asyncio.gather(*outputs, return_exceptions=True)
         if not self._reading.cancelled():

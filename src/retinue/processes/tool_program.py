@@ -77,6 +77,7 @@ def stream(
             source.seek(0)
         # No new session: Ctrl-C in the terminal must reach the child as well.
         process = stack.enter_context(spawn(argv, cwd=cwd, env=env, stdin=source, new_session=False))
+        # Called before the process is waited for: the stack is unwound from its end.
         stack.callback(process.kill)
         try:
             stderr = yield from _read_outputs(process, name, deadline=deadline, max_bytes=max_bytes)
@@ -103,6 +104,7 @@ def _read_outputs(
             if remaining <= 0:
                 raise TimeoutError
             for key, _ in selector.select(remaining):
+                # Not through the file object, which would wait for a whole chunk.
                 chunk = os.read(key.fd, _CHUNK)
                 if not chunk:
                     selector.unregister(key.fileobj)
@@ -110,6 +112,7 @@ def _read_outputs(
                     stderr += chunk[: _STDERR_CAP - len(stderr)]
                 else:
                     size += len(chunk)
+                    # Counted before it is handed on, so that no caller gets more than the limit.
                     if size > max_bytes:
                         raise LimitReached(
                             f"`{name}` printed more than {max_bytes} bytes and was killed",

@@ -154,6 +154,7 @@ def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
 @contextmanager
 def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
     """Hold the folder against every other `revise`, of any process."""
+    # A descriptor of its own: that of the folder may be `O_PATH`, which cannot be locked.
     descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
         deadline = monotonic() + _LONGEST_WAIT_S

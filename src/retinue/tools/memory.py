@@ -221,6 +221,7 @@ class Memory:
             # The index keeps deleted words until it is rewritten.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
         with self._open_connection() as connection:
+            # Until the log is emptied the words stand in it, though no query finds them.
             is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if is_busy:
             raise Unavailable(
@@ -432,11 +433,7 @@ class MemoryPlace:
 
 
 class Remember:
-    """Keeps a short text for later runs.
-
-    Args:
-        place: Where memories are.
-    """
+    """Keeps a short text for later runs, at `place`."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place
@@ -464,11 +461,7 @@ class Remember:
 
 
 class Recall:
-    """Finds what was remembered.
-
-    Args:
-        place: Where memories are.
-    """
+    """Finds what was remembered at `place`."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place
@@ -519,11 +512,7 @@ class Recall:
 
 
 class Forget:
-    """Forgets one memory for good.
-
-    Args:
-        place: Where memories are.
-    """
+    """Forgets one memory at `place` for good."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place

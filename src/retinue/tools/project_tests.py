@@ -165,6 +165,7 @@ def _copy_project(workspace: Workspace, changes: ChangeSet, folder: Path) -> tup
                     f"The change is in `{name}`, which the copy for the tests takes by a link.",
                     hint="Run the tests yourself.",
                 )
+            # Linked, since they may hold gigabytes.
             (folder / name).symlink_to(original)
     ChangeSet(changes.files).apply(Workspace(folder, write=["."]))
     return listing.hidden_paths

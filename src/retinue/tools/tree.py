@@ -93,6 +93,7 @@ def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool
     skipped: list[SkippedFile] = []
     hidden_paths: list[str] = []
     for name in _walk(os.fsencode(workspace.root)) if names is None else names:
+        # Also what git names is looked at: it lists deleted files, links and folders of submodules.
         item = _entry(workspace, name, hidden_paths)
         if isinstance(item, FileEntry):
             files.append(item)

@@ -93,6 +93,7 @@ class ShellTool:
         if not folder.is_dir():
             raise InvalidInput(f"{path!r} is not a folder", hint="name a folder of the workspace", path="/folder")
         seconds = seconds_left(_SPEC, context, requested_s=float(arguments.get("timeout_s", _DEFAULT_S)))
+        # A home of its own: programs read settings and keys there, and leave caches.
         scratch = mkdtemp(prefix="retinue-home-")
         try:
             result = await run_command(
@@ -185,7 +186,31 @@ def argument_vector(command: str | Sequence[str]) -> list[str]:
         InvalidInput: It is empty, too long, holds NUL, ends in a quote, or has what only a shell understands;
             `detail["syntax"]` lists all of that.
     """
-    words = _split(command) if isinstance(command, str) else [str(word) for word in command]
+    if not isinstance(command, str):
+        words = [str(word) for word in command]
+    else:
+        # What a shell takes literally is masked; in double quotes it still looks for `$` and backquotes.
+        unquoted = _QUOTED.sub(
+            lambda quoted: "q" + re.sub(r'\\["\\]|[^$`]', "", quoted[0] if quoted[0].startswith('"') else ""),
+            command[: _LONGEST + 1].strip(),
+        )
+        signs = {character: _OPERATORS[character] for character in unquoted if character in _OPERATORS}
+        signs |= {sign: does for pattern, sign, does in _AT_START if pattern.search(unquoted)}
+        if signs:
+            raise InvalidInput(
+                f"there is no shell here, and the command needs one for {', '.join(map(repr, signs))}",
+                hint="; ".join(f"{sign!r} {does}" for sign, does in signs.items())[:2000],
+                path="/command",
+                detail={"syntax": list(signs)},
+            )
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise InvalidInput(
+                f"the command cannot be read: {str(error).lower()}",
+                hint="close the quote, or give the words as a list",
+                path="/command",
+            ) from None
     if not words or not words[0].strip():
         raise InvalidInput("the command is empty", hint="give the program and its arguments", path="/command")
     if any("\0" in word for word in words):
@@ -204,28 +229,3 @@ def argument_vector(command: str | Sequence[str]) -> list[str]:
 def command_line(words: Sequence[str]) -> str:
     """`words` as one line that reads back as the same words: what rules and people are shown."""
     return shlex.join(words)
-
-
-def _split(line: str) -> list[str]:
-    # What a shell takes literally is masked; in double quotes it still looks for `$` and backquotes.
-    unquoted = _QUOTED.sub(
-        lambda quoted: "q" + re.sub(r'\\["\\]|[^$`]', "", quoted[0] if quoted[0].startswith('"') else ""),
-        line[: _LONGEST + 1].strip(),
-    )
-    signs = {character: _OPERATORS[character] for character in unquoted if character in _OPERATORS}
-    signs |= {sign: does for pattern, sign, does in _AT_START if pattern.search(unquoted)}
-    if signs:
-        raise InvalidInput(
-            f"there is no shell here, and the command needs one for {', '.join(map(repr, signs))}",
-            hint="; ".join(f"{sign!r} {does}" for sign, does in signs.items())[:2000],
-            path="/command",
-            detail={"syntax": list(signs)},
-        )
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        raise InvalidInput(
-            f"the command cannot be read: {str(error).lower()}",
-            hint="close the quote, or give the words as a list",
-            path="/command",
-        ) from None

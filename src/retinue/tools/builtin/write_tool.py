@@ -208,7 +208,14 @@ def unified(path: str, before: str | None, after: str) -> str:
     # A hunk begins where more lines lie between two changes than both of them show around themselves.
     starts = [at for at, block in enumerate(blocks) if not at or block[0] - blocks[at - 1][1] > 2 * _CONTEXT]
     for start, end in pairwise([*starts, len(blocks)]):
-        rows += _hunk(old, new, blocks[start:end])
+        group = blocks[start:end]
+        lead, trail = min(_CONTEXT, group[0][0]), min(_CONTEXT, len(old) - group[-1][1])
+        at, to_old = group[0][0] - lead, group[-1][1] + trail
+        rows.append(f"@@ -{_range(at, to_old)} +{_range(group[0][2] - lead, group[-1][3] + trail)} @@\n")
+        for i, j, k, m in group:
+            rows += (*_marked(" ", old[at:i]), *_marked("-", old[i:j]), *_marked("+", new[k:m]))
+            at = j
+        rows += _marked(" ", old[at:to_old])
     return "".join(rows)
 
 
@@ -216,21 +223,6 @@ def _lines(text: str) -> list[str]:
     """Lines with their ends; `str.splitlines` would also split at form feeds and their like."""
     pieces = text.split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
-
-
-def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[_Block]) -> Iterator[str]:
-    first, last = group[0], group[-1]
-    lead, trail = min(_CONTEXT, first[0]), min(_CONTEXT, len(old) - last[1])
-    from_old, to_old = first[0] - lead, last[1] + trail
-    from_new, to_new = first[2] - lead, last[3] + trail
-    yield f"@@ -{_range(from_old, to_old)} +{_range(from_new, to_new)} @@\n"
-    at = from_old
-    for i, j, k, m in group:
-        yield from _marked(" ", old[at:i])
-        yield from _marked("-", old[i:j])
-        yield from _marked("+", new[k:m])
-        at = j
-    yield from _marked(" ", old[at:to_old])
 
 
 def _range(start: int, end: int) -> str:

@@ -156,6 +156,7 @@ class Git:
             aware = since if since.tzinfo else since.replace(tzinfo=UTC)
             words.append(f"--since=@{int(aware.timestamp())}")
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
+        # Resolved to an id: nothing in a name can then make it another range.
         revisions = [revision, *([f"^{self.resolve(excluding)}"] if excluding else [])]
         if self._is_unborn(revision):
             return iter(())
@@ -222,6 +223,7 @@ class Git:
             InvalidInput: The range is not in the file.
             MissingFile: The file is not in that commit.
         """
+        # The id, not the name: nothing in it can be taken for an option.
         sha = self.resolve(revision)
         if start < 1 or (end is not None and end < start):
             raise InvalidInput(f"lines {start!r} to {end!r} are not a range", hint="count lines from 1")

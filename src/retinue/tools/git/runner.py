@@ -228,7 +228,16 @@ def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
 
 def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> str:
     if not git_folder.is_relative_to(folder):
-        if not _links_back(runner, folder, git_folder, common):
+        # A git folder elsewhere must name `folder` in turn: as its linked work tree, or as its files, as submodules do.
+        if common != git_folder:
+            back = git_folder / _read_line(git_folder / "gitdir")
+            is_linked = git_folder.parent == common / "worktrees" and back.name == ".git"
+            is_ours = is_linked and _real_path(back.parent) == folder
+        else:
+            words = ("config", "--show-scope", "-z", "--get", "core.worktree")
+            scope, _, files = os.fsdecode(runner.run(*words, accept=(1,)).stdout).rstrip("\0").partition("\0")
+            is_ours = bool(files) and scope not in TRUSTED_SCOPES and _real_path(git_folder / files) == folder
+        if not is_ours:
             return (
                 f"the `.git` of {_quote_path(folder)} leads to "
                 f"{_quote_path(git_folder)}, which does not name that folder"
@@ -252,16 +261,6 @@ def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: P
                 f"{_quote_path(link)} to {_quote_path(_real_path(link))}"
             )
     return ""
-
-
-def _links_back(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> bool:
-    """Whether a git folder elsewhere names `folder`: as its linked work tree, or as its files, as submodules do."""
-    if common != git_folder:
-        back = git_folder / _read_line(git_folder / "gitdir")
-        return git_folder.parent == common / "worktrees" and back.name == ".git" and _real_path(back.parent) == folder
-    words = ("config", "--show-scope", "-z", "--get", "core.worktree")
-    scope, _, files = os.fsdecode(runner.run(*words, accept=(1,)).stdout).rstrip("\0").partition("\0")
-    return bool(files) and scope not in TRUSTED_SCOPES and _real_path(git_folder / files) == folder
 
 
 def _gitdir_target(path: Path) -> Path | None:

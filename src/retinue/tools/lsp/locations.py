@@ -314,6 +314,7 @@ class Documents:
         self._suffixes = {suffix for suffix, each in LANGUAGES.items() if (each == "python") == (language == "python")}
         self._suffixes |= set() if language == "python" else _BUILD_FILES
         self._folder = Path(tempfile.mkdtemp(prefix="retinue-lsp-")).resolve()
+        # Also when nobody closes us: the copies hold what the project holds.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.root = self._folder / (workspace.root.name or "workspace")
         self.root.mkdir()

@@ -132,6 +132,7 @@ class Navigator:
         session, answer = await self._ask("hover", at)
         text = hover_text(answer.get("contents")) if isinstance(answer, dict) else ""
         text = text.replace(str(session.documents.root), str(self._workspace.root))
+        # A hover quotes the definition, which may stand in a file that is not the project's.
         if text and session.server.can("definitionProvider"):
             for place in (await self.definitions([at]))[0]:
                 if place.is_outside and not _LIBRARY.search(place.path):

@@ -190,6 +190,7 @@ class LanguageServerPool:
             NotInstalled: There is no such server here.
             RetinueError: It cannot be started (see `Server.start`).
         """
+        # A server is read by a task of the loop that started it, and cannot be asked from another.
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # what ran in another loop ended with it
             self._loop, self._running, self._lock = loop, {}, asyncio.Lock()
@@ -405,6 +406,7 @@ _MAX_DEPTH: Final = 512
 
 def frame(message: JsonObject) -> bytes:
     """`message` as it goes over the wire."""
+    # The length counts bytes, not characters.
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 

@@ -85,6 +85,7 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
     if old == new:
         raise InvalidInput(f"It is called {new!r} already.", hint="Give another name.", path="/new_name")
     definitions = await _definitions(navigator, at, old)
+    # By all its definitions: a server renames only the override that it is asked about.
     plan = _RenamePlan(NameMentions(old))
     for spot in definitions or (at,):
         for place, text in await _places(navigator, spot, old, new):

@@ -136,7 +136,17 @@ class Index:
         tree = blake2b(repr(workspace).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         self.path = None if cache_dir is None else Path(cache_dir) / f"passages-{_SCHEMA_VERSION}-{tree}.sqlite3"
         self._warnings: list[str] = []
-        self._database = self._open_database()
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                status = os.lstat(self.path) if os.path.lexists(self.path) else None
+                if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
+                    self.path.unlink()  # a link or a pipe that another program put there
+                with suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+            self._database = _create_database(self.path or ":memory:")
+        except (OSError, sqlite3.Error) as error:
+            self._database = self._replace_database(error)
 
     def __enter__(self) -> Self:
         return self
@@ -220,23 +230,10 @@ class Index:
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
-    def _open_database(self) -> sqlite3.Connection:
-        if self.path is None:
-            return _create_database(":memory:")
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            status = os.lstat(self.path) if os.path.lexists(self.path) else None
-            if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
-                self.path.unlink()  # a link or a pipe that another program put there
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
-            return _create_database(self.path)
-        except (OSError, sqlite3.Error) as error:
-            return self._replace_database(error)
-
     def _replace_database(self, error: Exception) -> sqlite3.Connection:
         """Another database in place of one that is damaged or cannot be used: a new file, or none."""
         self._warnings.append(f"the search index {str(self.path)!r} was not usable and is rebuilt: {error}")
+        # Locked or full is no damage: another process may be using the file.
         is_busy = isinstance(error, sqlite3.OperationalError)
         if self.path is not None and not is_busy:
             with suppress(OSError, sqlite3.Error):
@@ -315,6 +312,7 @@ class Index:
             database.executemany(f"DELETE FROM passages WHERE id BETWEEN {of_file}", changed)  # noqa: S608 - constant
             database.executemany("DELETE FROM files WHERE path = ?", changed)
             numbers = self._rows("SELECT (SELECT max(id) FROM files), (SELECT max(rowid) FROM words)")[0]
+            # One thread, which has the connection for itself until the last row is in.
             with ThreadPoolExecutor(1) as executor, _Writer(database, executor, *numbers) as writer:
                 for number, entry in enumerate(stale):
                     if progress is not None and number % _REPORT_EVERY == 0:
@@ -380,6 +378,7 @@ class _Writer:
     def _flush(self) -> None:
         rows = self._rows
         self._rows, self._size = ([], [], []), 0
+        # At most one batch waits, so memory stays bounded when SQLite is the slower one.
         self._wait()
         self._pending = self._executor.submit(self._insert, rows)
 

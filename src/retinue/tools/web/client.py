@@ -310,6 +310,7 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
         raise OutputInvalid(
             f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
         )
+    # Unpacked as it comes, and never more than was granted: a small answer can unpack to gigabytes.
     inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
     body = bytearray()
     received_size = 0
