@@ -12,7 +12,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -41,7 +41,7 @@ _FORGET: Final = "DELETE FROM memories WHERE number = ? RETURNING number, text, 
 _INDEX: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 _UNINDEX: Final = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)"
 _SEARCH: Final = """
-SELECT number, text, at_ns, said_by, run, origin, score
+SELECT number, text, at_ns, said_by, run, origin
 FROM (SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?)
 JOIN memories ON number = found ORDER BY score, number
 """
@@ -99,18 +99,6 @@ class MemoryEntry:
             "origin": self.source.origin,
         }
         return {name: value for name, value in facts.items() if value != ""}
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredEntry:
-    """A memory that was found.
-
-    Attributes:
-        score: By BM25; higher is better, and comparable only within one search.
-    """
-
-    entry: MemoryEntry
-    score: float = field(compare=False)
 
 
 class Memory:
@@ -179,14 +167,14 @@ class Memory:
             connection.execute(_INDEX, row[:2])
             return self._entry(row), True
 
-    def search(self, words: str, *, limit: int = 10) -> tuple[ScoredEntry, ...]:
+    def search(self, words: str, *, limit: int = 10) -> tuple[MemoryEntry, ...]:
         """The memories that fit `words` best, best first, by BM25. The words are plain: there is no query language."""
         query = full_text_query(words)
         if not query:
             return ()
         with self._open_connection() as connection:
             rows = connection.execute(_SEARCH, (query, max(0, limit))).fetchall()
-        return tuple(ScoredEntry(self._entry(row), -float(row[6])) for row in rows)
+        return tuple(map(self._entry, rows))
 
     def list(self, *, limit: int = 50, skip: int = 0) -> tuple[MemoryEntry, ...]:
         """Memories, the newest first."""
@@ -245,7 +233,7 @@ class Memory:
             raise memory_error(self.path, error) from error
 
     def _entry(self, row: tuple[Any, ...]) -> MemoryEntry:
-        number, text, at_ns, said_by, run, origin = row[:6]
+        number, text, at_ns, said_by, run, origin = row
         if not isinstance(at_ns, int) or not all(isinstance(each, str) for each in (text, said_by, run, origin)):
             raise damaged_file_error(self.path, f"the memory m{number} is not text with a time")
         return MemoryEntry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
@@ -487,8 +475,7 @@ class Recall:
         scopes = (_scope(arguments, self._place),) if "scope" in arguments else self._place.scopes
         entries: list[MemoryEntry] = []
         for scope in scopes:
-            hits = await self._place.with_memory(scope, lambda memory: memory.search(query, limit=limit))
-            entries += [hit.entry for hit in hits]
+            entries += await self._place.with_memory(scope, lambda memory: memory.search(query, limit=limit))
         blocks: list[str] = []
         size = 0
         for entry in entries[:limit]:

@@ -207,7 +207,7 @@ def _memory_texts(search: Search, caller_memory: str, state: Path | None) -> Ite
         for scope in _SCOPES:
             if memory_file(state, scope, project=project).exists():
                 with Memory(state, scope, project=project) as memory:
-                    entries = [hit.entry for hit in memory.search(words, limit=20)]
+                    entries = list(memory.search(words, limit=20))
                 for entry in entries:
                     source, day = entry.source, datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
                     provenance = {"scope": entry.scope, "remembered": day, "by": source.by, "run": source.run}

@@ -172,14 +172,9 @@ def git_error(stderr: str, *, code: int, root: str) -> RetinueError:
 
 
 _NO_SUCH_REVISION: Final = (
-    "bad revision",
-    "unknown revision",
-    "ambiguous argument",
-    "Needed a single revision",
-    "Not a valid object name",
-    "Not a valid commit name",
-    "invalid object name",
-)
+    "bad revision", "unknown revision", "ambiguous argument", "Needed a single revision", "Not a valid object name",
+    "Not a valid commit name", "invalid object name",
+)  # fmt: skip
 _MISSING_OBJECT: Final = ("promisor", "could not fetch", "not allowed", "lazy fetch")
 
 
