@@ -40,6 +40,7 @@ _ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": _CA
 _FILES: Final = 32
 _BATCH: Final = 500
 _MEASURED_AT_ONCE: Final = 100
+_LARGEST: Final = 5
 _TEXT_S: Final = 40.0
 """To find where a text was added, git compares every version of every file; a large history takes minutes."""
 _WAIT_S: Final = 20.0
@@ -341,7 +342,7 @@ class CommitIndex:
         ).fetchall()
         return [FileCount(*row[:4]) for row in rows], rows[0][4] if rows else 0
 
-    def sizes(self, limit: int, *, largest: int = 5) -> CommitStats:
+    def sizes(self, limit: int) -> CommitStats:
         """Measure the newest of them; what was measured before is not measured again.
 
         Raises:
@@ -379,7 +380,7 @@ class CommitIndex:
         largest_rows = self._database.execute(
             f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({per_commit}) "
             "USING(id) ORDER BY i + d DESC, at LIMIT ?",
-            [ids, largest],
+            [ids, _LARGEST],
         )
         return CommitStats(
             len(rows), files, insertions, deletions,

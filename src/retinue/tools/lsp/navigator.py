@@ -243,7 +243,7 @@ class Navigator:
         self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
         return tuple(sorted((self._place(session, each) for each in raw), key=lambda place: place.start))
 
-    async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Position:
+    async def find(self, symbol: str, *, path: str = "") -> Position:
         """The place of a symbol by its name: `helper`, `Class.method`.
 
         A file that only uses the name gives the place of its first use.
@@ -252,7 +252,7 @@ class Navigator:
             UnknownName: No symbol has that name; `suggestions` has similar ones.
             InvalidInput: Several are; the hint lists them.
         """
-        matches = await self.find_all(symbol, path=path, language=language)
+        matches = await self.find_all(symbol, path=path)
         if len(matches) > 1 and not path:
             places = tuple(map(str, matches[:10]))
             raise InvalidInput(
@@ -262,7 +262,7 @@ class Navigator:
             )
         return matches[0]
 
-    async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Position]:
+    async def find_all(self, symbol: str, *, path: str = "") -> list[Position]:
         """The places of all symbols of one name, as `find` finds one.
 
         Raises:
@@ -278,7 +278,7 @@ class Navigator:
                     if match := pattern.search(line):
                         return [Position(self._workspace.relative(path), number, match.start() + 1)]
         else:
-            candidates = await self.workspace_symbols(name, language=language)
+            candidates = await self.workspace_symbols(name)
             symbols = tuple(each for each in candidates if not each.place.is_outside)
             # Only their own files tell what they stand in.
             paths = sorted({each.place.path for each in symbols if each.name == name})[:_MOST_FILES]
@@ -288,7 +288,7 @@ class Navigator:
             names = list(dict.fromkeys(each.name for each in symbols))
             near = nearest(name, names, limit=5)
             hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that contains it."
-            where = f"in {path!r}" if path else f"in the project's code in `{language}`"
+            where = f"in {path!r}" if path else "in the project's code in `python`"
             raise UnknownName(
                 f"No symbol {symbol!r} {where}.",
                 hint=f"Did you mean {', '.join(near)}?" if near else hint,

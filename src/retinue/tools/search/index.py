@@ -69,7 +69,7 @@ ORDER BY bm25(words, 4.0, 1.0, 2.0), files.path, start LIMIT ?
 _CALLED: Final = """
 SELECT path, kind, start, stop, passages.name, passages.title, 0.0
 FROM words JOIN passages ON passages.id = words.rowid JOIN files ON files.id = passages.file
-WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT ?
+WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT 100
 """
 _INSERTS: Final = ("INSERT INTO files", "INSERT INTO passages", "INSERT INTO words (rowid, title, body, name)")
 _VALUES: Final = 990
@@ -196,9 +196,9 @@ class Index:
             lambda: [row[0] for row in self._rows("SELECT path FROM files WHERE reason = '' ORDER BY path")]
         )
 
-    def definitions_of(self, name: str, *, limit: int = 100) -> list[PassageHit]:
+    def definitions_of(self, name: str) -> list[PassageHit]:
         """The passages of code that define `name`, spelled as it is."""
-        return self._hits(_CALLED, (f"name : {_phrase(name)}", name, limit)) if _phrase(name) else []
+        return self._hits(_CALLED, (f"name : {_phrase(name)}", name)) if _phrase(name) else []
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[list[int], int]:
         """In how many passages each of `words` stands, and how many there are."""
