@@ -15,7 +15,8 @@ from bench.table import Row
 from retinue.agents.local import LocalContext
 from retinue.catalogue.code_engineer_executor import CodeEngineerExecutor
 from retinue.contract.task import Task
-from retinue.tools.lsp import LanguageServerPool, Navigator
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.server import LanguageServerPool
 from retinue.tools.outline import outline_of
 from retinue.tools.workspace import Workspace
 

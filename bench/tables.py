@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 
 from bench.table import Row, median_of
-from retinue.tools.data import Data
+from retinue.tools.data.database import Data
 from retinue.tools.workspace import Workspace
 
 ROWS = 300_000

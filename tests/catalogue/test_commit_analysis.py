@@ -13,8 +13,10 @@ from retinue.contract.result import Result
 from retinue.errors import DeadlineExceeded
 from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT
 from retinue.orchestration.reader.planner import read_words
-from retinue.tools.git import Commit, Git, commit_index
+from retinue.tools.git import commit_index
 from retinue.tools.git.commit_index import CommitIndex
+from retinue.tools.git.records import Commit
+from retinue.tools.git.repository import Git
 from tests.catalogue.conftest import Ask, Repository
 
 MakeRepository = Callable[..., Repository]

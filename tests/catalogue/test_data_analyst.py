@@ -24,7 +24,7 @@ from retinue.contract.table_query import Condition, TableQuery
 from retinue.contract.task import Context, Task
 from retinue.orchestration.reader.router import Router
 from retinue.orchestration.reader.tables import read_table_question
-from retinue.tools.data import Data
+from retinue.tools.data.database import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
 from tests.examples import examples

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retinue.catalogue.git_state_analyzer import GitStateAnalyzer, repository as facts
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
 

@@ -19,7 +19,7 @@ from retinue.catalogue.metrics.calculator import DateRange, period_of_label
 from retinue.contract.result import Result
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.tools.data import Data
+from retinue.tools.data.database import Data
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Ask
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.catalogue.researcher_analyst.quotations import Unit, paragraphs, units_of
-from retinue.tools.search import PassageHit
+from retinue.tools.search.index import PassageHit
 
 
 def read(text: str, included: str = "") -> list[Unit]:

@@ -20,7 +20,8 @@ from retinue.contract.task import Task
 from retinue.engine.base import Outside
 from retinue.errors import UnknownName
 from retinue.orchestration.reader.router import Router
-from retinue.tools.git import Git, commit_index
+from retinue.tools.git import commit_index
+from retinue.tools.git.repository import Git
 from retinue.tools.workspace import Workspace
 from tests.catalogue.conftest import Repository
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, MissingFile, NotInstalled, Unavailable
-from retinue.tools.data import DATA_SUFFIXES, Data, DataField, QueryRows, identifier, kind_of
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import DATA_SUFFIXES, DataField, QueryRows, identifier, kind_of
 from retinue.tools.workspace import Workspace
 
 

@@ -10,9 +10,10 @@ from hypothesis import example, given, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput
-from retinue.tools.data import Data, DataSource, SkippedLine, identifier
 from retinue.tools.data.csv import layout_of
+from retinue.tools.data.database import Data
 from retinue.tools.data.guess import guess_type
+from retinue.tools.data.sources import DataSource, SkippedLine, identifier
 from retinue.tools.workspace import Workspace
 
 Read: TypeAlias = Callable[..., tuple[DataSource, list[tuple[Cell, ...]]]]

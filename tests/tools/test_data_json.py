@@ -12,7 +12,8 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import BudgetExceeded, InvalidInput, ParseError, RetinueError
-from retinue.tools.data import Data, DataField, DataSource, identifier
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import DataField, DataSource, identifier
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 

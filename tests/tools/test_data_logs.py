@@ -11,7 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.table import Cell
 from retinue.errors import InvalidInput
-from retinue.tools.data import Data, DataSource, identifier
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import DataSource, identifier
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 

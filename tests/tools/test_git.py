@@ -19,7 +19,9 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.tools.git import FileChange, Git, HeadRef, parse, runner
+from retinue.tools.git import parse, runner
+from retinue.tools.git.records import FileChange, HeadRef
+from retinue.tools.git.repository import Git
 from retinue.tools.paths import quote_name
 from tests.examples import examples
 from tests.tools.conftest import Repository

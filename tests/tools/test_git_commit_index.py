@@ -12,14 +12,15 @@ from typing import Any
 import pytest
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git import Git, commit_index
+from retinue.tools.git import commit_index
 from retinue.tools.git.commit_index import CommitIndex, Selection
+from retinue.tools.git.repository import Git
 from tests.tools.conftest import Repository
 
 _ASKS_A_RANGE = """
 import sys
 from pathlib import Path
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from retinue.tools.git.commit_index import CommitIndex, Selection
 
 with CommitIndex(Git(sys.argv[1]), Path(sys.argv[2]), check=lambda: None) as index:

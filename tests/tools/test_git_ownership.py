@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, UnknownName
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 

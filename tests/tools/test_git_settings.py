@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from tests.tools.conftest import Repository
 from tests.tools.grips import Hands
 

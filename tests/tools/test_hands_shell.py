@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled, RetinueError
-from retinue.tools.builtin import argument_vector, command_line, shell_tool
+from retinue.processes import program
+from retinue.tools.builtin.shell_tool import argument_vector, command_line
 from tests.examples import examples
 from tests.tools.grips import Hands
 
@@ -224,7 +225,7 @@ def test_what_a_program_leaves_running_is_ended(tree: Path) -> None:
 
 
 def test_what_escapes_its_group_is_not_waited_for(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell_tool, "_GRACE_S", 0.01)
+    monkeypatch.setattr(program, "_LINGER_S", 0.01)
     code = (
         "import subprocess, sys\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(30)'], start_new_session=True)\n"
@@ -235,7 +236,7 @@ def test_what_escapes_its_group_is_not_waited_for(tree: Path, monkeypatch: pytes
 
 
 def test_a_program_that_never_stops_talking_is_ended(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shell_tool, "_MOST_BYTES", 100_000)
+    monkeypatch.setattr(program, "_MOST_BYTES", 100_000)
     code = "while True: print('x' * 1000)"
     error = Hands.over(tree, programs=[PYTHON]).refused("shell", command=[PYTHON, "-c", code])
     assert isinstance(error, LimitReached)

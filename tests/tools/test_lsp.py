@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, UnknownName
-from retinue.tools.lsp import OPERATIONS, LanguageServerPool, LspTool, Navigator, Position
-from retinue.tools.lsp.locations import column_of, units_before
+from retinue.tools.lsp.locations import Position, column_of, units_before
+from retinue.tools.lsp.navigator import OPERATIONS, Navigator
+from retinue.tools.lsp.server import LanguageServerPool
+from retinue.tools.lsp.tool import LspTool
 from retinue.tools.port import ToolContext
-from retinue.tools.refactor import rename
+from retinue.tools.refactor.rename import rename
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.requirement("A19")
@@ -184,7 +186,8 @@ def test_no_server_is_left_behind(workspace: Workspace, ending: str) -> None:
     program = textwrap.dedent(
         f"""
         import asyncio, os, signal
-        from retinue.tools.lsp import Navigator, LanguageServerPool
+        from retinue.tools.lsp.navigator import Navigator
+        from retinue.tools.lsp.server import LanguageServerPool
         from retinue.tools.workspace import Workspace
 
         async def main():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, RetinueError
-from retinue.tools.lsp import LspTool
+from retinue.tools.lsp.tool import LspTool
 from retinue.tools.port import ToolContext
 from retinue.tools.workspace import HidingRule, Workspace
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied, DeadlineExceeded, NotInstalled, OutputInvalid, RetinueError, Unavailable
-from retinue.tools.lsp import LanguageServerPool, Navigator, Position
-from retinue.tools.lsp.server import is_server_gone
-from retinue.tools.refactor import rename
+from retinue.tools.lsp.locations import Position
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.server import LanguageServerPool, is_server_gone
+from retinue.tools.refactor.rename import rename
 from retinue.tools.workspace import Workspace
 
 SERVER = str(Path(__file__).parent / "servers" / "hostile.py")

@@ -9,18 +9,12 @@ from typing import Any, Final
 import pytest
 
 from retinue.errors import NotInstalled
-from retinue.tools.lsp import (
-    OPERATIONS,
-    LanguageServerPool,
-    Location,
-    LspTool,
-    Navigator,
-    Position,
-    SymbolUses,
-    uses_of,
-)
+from retinue.tools.lsp.locations import Location, Position
+from retinue.tools.lsp.navigator import OPERATIONS, Navigator
+from retinue.tools.lsp.server import LanguageServerPool
+from retinue.tools.lsp.tool import LspTool, SymbolUses, uses_of
 from retinue.tools.port import ToolContext
-from retinue.tools.refactor import rename
+from retinue.tools.refactor.rename import rename
 from retinue.tools.workspace import Workspace
 
 pytestmark = [pytest.mark.requirement("A19"), pytest.mark.slow]

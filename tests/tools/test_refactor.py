@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.errors import InvalidInput, UnknownName
-from retinue.tools.refactor import ChangeSet, FileUpdate, SourceEdit, apply_edits, extract, syntax_error
+from retinue.tools.refactor.extract import extract
 from retinue.tools.refactor.move import move
+from retinue.tools.refactor.source import ChangeSet, FileUpdate, SourceEdit, apply_edits, syntax_error
 from retinue.tools.workspace import Workspace
 from tests.examples import examples
 

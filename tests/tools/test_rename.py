@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from retinue.errors import AccessDenied
-from retinue.tools.lsp import LanguageServerPool, Navigator
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.server import LanguageServerPool
 from retinue.tools.lsp.tool import find_mentions
-from retinue.tools.refactor import RenameResult, rename
-from retinue.tools.refactor.rename import loses_name, rename_exports
+from retinue.tools.refactor.rename import RenameResult, loses_name, rename, rename_exports
 from retinue.tools.workspace import Workspace
 
 pytestmark = pytest.mark.requirement("A19")

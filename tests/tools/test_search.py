@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from retinue.errors import InvalidInput
-from retinue.tools.search import Index, PassageHit
+from retinue.tools.search.index import Index, PassageHit
 from retinue.tools.workspace import HidingRule, Workspace
 from tests.examples import examples
 from tests.tools.conftest import Repository

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.tools import outline as builder
-from retinue.tools.structure import Function, ModuleImport, Structure, is_source, structure_of
-from retinue.tools.structure.python import rust_paths
+from retinue.tools.structure.graph import Function, ModuleImport, Structure
+from retinue.tools.structure.python import is_source, rust_paths, structure_of
 from tests.examples import examples
 
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from retinue.tools.structure import ModuleImport, Resolver, component_names, find_cycles, strongly_connected
+from retinue.tools.structure.graph import ModuleImport, Resolver, component_names, find_cycles, strongly_connected
 from tests.examples import examples
 
 

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import example, given, strategies as st
 
-from retinue.tools.search.bm25 import WORD, char_grams, expand, fold, strip_accents, terms
+from retinue.tools.search.bm25 import WORD, expand, fold, strip_accents, terms
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,6 @@ def test_different_words_stay_apart(words: list[str]) -> None:
 )
 def test_identifiers_are_taken_apart(word: str, found: tuple[str, ...]) -> None:
     assert expand(word) == found
-
-
-def test_character_runs_are_framed() -> None:
-    assert char_grams("cat") == [" cat", "cat "]
-    assert char_grams("a") == [" a "]
-    assert char_grams("Ünder_score", size=5)[:2] == [" unde", "under"]
-    assert len(char_grams("x" * 1000)) < 70
 
 
 @given(st.text(max_size=40))

@@ -22,7 +22,7 @@ from retinue.cli.settings import permission_findings
 from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
 from retinue.llm.provider_info import KEYS
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 
 _State: TypeAlias = Literal["ok", "missing", "broken"]
 

@@ -22,7 +22,7 @@ def list_memories(*, scope: str, limit: int, workspace: Path | None, as_json: bo
 def search_memories(*, words: tuple[str, ...], scope: str, limit: int, workspace: Path | None, as_json: bool) -> None:
     """Search memories for WORDS, best match first."""
     with _open_memory(scope, workspace) as memory:
-        matches = [hit.entry for hit in memory.search(" ".join(words), limit=limit)]
+        matches = list(memory.search(" ".join(words), limit=limit))
     _show(matches, as_json=as_json, empty_message="No memories match.")
 
 

@@ -14,16 +14,15 @@ import os
 import secrets
 import sqlite3
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from errno import EDQUOT, ENOSPC
 from functools import partial
 from pathlib import Path
 from typing import IO, Final, Generic, TypeAlias, TypeVar, cast
 
-from retinue.errors import AccessDenied, InternalError, ParseError, RetinueError, Unavailable
+from retinue.errors import InternalError, RetinueError, Unavailable
+from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
 Row: TypeAlias = tuple[str, int, str, int, str, int, str]
 """Run, sequence, node, attempt, kind, nanoseconds since 1970, body as JSON text.
@@ -40,7 +39,6 @@ MOST: Final = 2**63 - 1
 INSERT: Final = "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 _FORMAT: Final = 1
-_BUSY_S: Final = 10.0
 STARTED_FOR: Final = "CASE WHEN json_valid(body) THEN json_extract(body, '$.for') END"
 """In the row with sequence 0: for whom a run was started. A row that somebody spoilt is of nobody."""
 
@@ -67,19 +65,13 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         sqlite3.Error: It is no database, or cannot be written.
         Unavailable: A newer version of this program wrote it.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        if os.fstat(handle).st_mode & 0o077:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
+    create_private_file(path)
     connection = _connect(path, "rw")
     try:
-        _enable_wal(connection)
+        use_wal(connection)
         # Not synced at each commit: a killed process loses nothing, a power cut at most the last moments.
         connection.execute("PRAGMA synchronous = NORMAL")
-        if _format(connection, path) < _FORMAT:
+        if format_of(connection, path, newest=_FORMAT, content="history") < _FORMAT:
             connection.executescript(_SCHEMA)
         connection.execute(_INDEX)
     except BaseException:
@@ -99,7 +91,7 @@ def open_to_read(path: Path) -> sqlite3.Connection | None:
         return None
     connection = _connect(path, "rw" if os.access(path, os.W_OK) else "ro")
     try:
-        if _format(connection, path) == _FORMAT:
+        if format_of(connection, path, newest=_FORMAT, content="history") == _FORMAT:
             return connection
     except BaseException:
         connection.close()
@@ -110,71 +102,23 @@ def open_to_read(path: Path) -> sqlite3.Connection | None:
 
 def store_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     """What `error`, met with the file at `path`, means for a person."""
-    place = str(path)
-    if isinstance(error, PermissionError):
-        return AccessDenied(f"The history in `{place}` may not be used: {error.strerror}.", hint=_RIGHTS, path=place)
-    # The low byte is the primary code; SQLite puts the finer cause above it.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return ParseError(
-            f"`{place}` is not a history that can be read: {error}.",
-            hint="Move the file away (and those beside it with `-wal` and `-shm`); a new one is created.",
-            path=place,
-        )
-    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
-        return Unavailable(
-            f"The history in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place
-        )
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
-        return AccessDenied(f"The history in `{place}` cannot be opened or written: {error}.", hint=_RIGHTS, path=place)
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        return Unavailable(
-            f"The history in `{place}` is locked by another program.",
-            hint="Wait for that program to end, then try again.",
-            path=place,
-        )
-    return InternalError(f"The history in `{place}` failed: {error}.", path=place)
+    return database_error(path, error, content="history", repair=_REPAIR)
 
 
-_RIGHTS: Final = "Check that you own the file and its folder, and can write to them."
+_REPAIR: Final = "Move the file away (and those beside it with `-wal` and `-shm`); a new one is created."
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=_BUSY_S,
+        timeout=BUSY_S,
         isolation_level=None,
         check_same_thread=False,
     )
     # What another program wrote into a row may not be UTF-8: it must fail as a row, not as the whole query.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
-
-
-def _enable_wal(connection: sqlite3.Connection) -> None:
-    # SQLite does not wait for a lock here if another process changes the mode at the same moment.
-    end = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _format(connection: sqlite3.Connection, path: Path) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version > _FORMAT:
-        raise Unavailable(
-            f"The history in `{path}` was written by a newer version (format {version}, known up to {_FORMAT}).",
-            hint="Update this program.",
-            path=str(path),
-        )
-    return version
 
 
 class Owner:

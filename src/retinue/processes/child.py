@@ -202,6 +202,7 @@ class Child:
         if self._is_stopping:
             return
         self._is_stopping = True
+        # From here on each step is taken only once, also when a second `stop` comes while this one waits.
         leave_s = _LEAVE_S if leave_s is None else leave_s
         term_s = _TERM_S if term_s is None else term_s
         try:
@@ -215,6 +216,7 @@ class Child:
             self.kill()  # of one that has ended, the rest of its group
             try:
                 if not spare_detached:
+                    # In a thread: all processes of the machine are looked at.
                     await asyncio.to_thread(kill_marked, self._mark)
                 await self.wait(_KILLED_S)
                 if drain_s:

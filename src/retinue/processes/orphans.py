@@ -50,6 +50,7 @@ def kill_marked(mark: str) -> None:
         for process in processes:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(process, signal.SIGKILL)
+        # One whose environment is still empty is just starting, and may turn out to be ours.
         if not processes and all(environments.values()):
             return
         time.sleep(_PAUSE_S)

@@ -24,6 +24,7 @@ def clean_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def find_program(name: str) -> str | None:
     """The full path of the program `name`, never looked up in the current directory."""
+    # A `PATH` is always given: without one, `which` takes the unfiltered one of this process.
     return shutil.which(name, path=_absolute_path())
 
 
@@ -116,6 +117,7 @@ def missing_program_error(program: str, cwd: str) -> NotInstalled:
             names = []
         stems = {Path(each).stem: each for each in names}  # every `.py` is like every other
         stem = Path(program).stem
+        # The same name with another suffix is nearer than any misspelling.
         alike = (stem,) if stem in stems else nearest(stem, stems)
         near = tuple(str(Path(program).with_name(stems[each])) for each in alike)
         hint = f"Did you mean {near[0]!r}?" if near else "Install it, or fix the path."

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from tempfile import TemporaryFile
@@ -21,16 +21,8 @@ _STDERR_CAP = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessExit:
-    """How a program ended: its exit code (negative: the signal that ended it) and the head of its stderr."""
-
-    code: int
-    stderr: str
-
-
-@dataclass(frozen=True, slots=True)
 class ProcessOutput:
-    """The whole output of a program that has ended."""
+    """A program that has ended: its exit code (negative: the signal), its output, and the head of its stderr."""
 
     code: int
     stdout: bytes
@@ -64,14 +56,15 @@ def run(
         try:
             parts.append(next(chunks))
         except StopIteration as end:
-            status: ProcessExit = end.value
-            return ProcessOutput(status.code, b"".join(parts), status.stderr)
+            return replace(end.value, stdout=b"".join(parts))
 
 
 def stream(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], timeout_s: float, max_bytes: int, stdin: bytes = b""
-) -> Generator[bytes, None, ProcessExit]:
-    """Run `argv` and yield its stdout in chunks as they come; closing the generator kills the program.
+) -> Generator[bytes, None, ProcessOutput]:
+    """Run `argv` and yield its stdout in chunks as they come; what it returns has none of that.
+
+    Closing the generator kills the program.
 
     Raises: as `run`.
     """
@@ -84,6 +77,7 @@ def stream(
             source.seek(0)
         # No new session: Ctrl-C in the terminal must reach the child as well.
         process = stack.enter_context(spawn(argv, cwd=cwd, env=env, stdin=source, new_session=False))
+        # Called before the process is waited for: the stack is unwound from its end.
         stack.callback(process.kill)
         try:
             stderr = yield from _read_outputs(process, name, deadline=deadline, max_bytes=max_bytes)
@@ -94,7 +88,7 @@ def stream(
                 hint="narrow the question, or allow more time",
                 detail={"bound": "process_timeout"},
             ) from None
-    return ProcessExit(code, stderr.decode("utf-8", "replace"))
+    return ProcessOutput(code, b"", stderr.decode("utf-8", "replace"))
 
 
 def _read_outputs(
@@ -110,6 +104,7 @@ def _read_outputs(
             if remaining <= 0:
                 raise TimeoutError
             for key, _ in selector.select(remaining):
+                # Not through the file object, which would wait for a whole chunk.
                 chunk = os.read(key.fd, _CHUNK)
                 if not chunk:
                     selector.unregister(key.fileobj)
@@ -117,6 +112,7 @@ def _read_outputs(
                     stderr += chunk[: _STDERR_CAP - len(stderr)]
                 else:
                     size += len(chunk)
+                    # Counted before it is handed on, so that no caller gets more than the limit.
                     if size > max_bytes:
                         raise LimitReached(
                             f"`{name}` printed more than {max_bytes} bytes and was killed",

@@ -1,7 +1,6 @@
-"""Files in which agents keep what they read: replaced whole and their owner's alone, or SQLite in WAL mode."""
+"""Files in which agents keep what they read: replaced whole, and their owner's alone."""
 
 import os
-import sqlite3
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -9,7 +8,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from time import monotonic, sleep, time
+from time import time
 from typing import Final
 
 from retinue import __version__
@@ -73,22 +72,3 @@ def write_cache_file(path: Path, pieces: Iterable[bytes]) -> str:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
     return ""
-
-
-_BUSY_S: Final = 10.0
-_RETRY_S: Final = 0.01
-
-
-def use_wal(connection: sqlite3.Connection) -> None:
-    """Change to WAL, waiting for other processes that open a new file at the same moment."""
-    # SQLite does not wait by itself here: a change of the journal's mode fails at once when another process makes it.
-    deadline = monotonic() + _BUSY_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= deadline:
-                raise
-            sleep(_RETRY_S)
-        else:
-            return

@@ -10,6 +10,8 @@ import os
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from time import monotonic, sleep
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
 
@@ -111,8 +113,6 @@ def _open_regular_at(parts: tuple[str, ...], folder: int) -> int:
 
 
 def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
-    from secrets import token_hex  # noqa: PLC0415 - only writing needs it
-
     old_stat: os.stat_result | None = None
     with suppress(FileNotFoundError):
         old_stat = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
@@ -121,10 +121,15 @@ def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
             raise AccessDenied(
                 f"{'/'.join(parts)!r} is write-protected", hint="give it a writable mode if it is meant to be changed"
             )
-    temporary = f".{token_hex(8)}.tmp"
-    descriptor = _open_unnamed(folder)
-    has_name = descriptor is None
-    if descriptor is None:
+    temporary = f".{os.urandom(8).hex()}.tmp"
+    descriptor = -1
+    # A file without a name is gone with the process: killed while it writes, it leaves nothing half done. Linux has
+    # them on most file systems; what else is wrong shows when a named one is made.
+    if hasattr(os, "O_TMPFILE") and os.access("/proc/self/fd", os.F_OK):
+        with suppress(OSError):
+            descriptor = os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666, dir_fd=folder)
+    has_name = descriptor < 0
+    if has_name:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS, 0o666, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -146,25 +151,10 @@ def _replace_file(parts: tuple[str, ...], folder: int, data: bytes) -> None:
         raise
 
 
-def _open_unnamed(folder: int) -> int | None:
-    """A new file without a name, which is gone with the process: killed while it writes, it leaves nothing half done.
-
-    Linux has them, on most file systems; None elsewhere.
-    """
-    if not hasattr(os, "O_TMPFILE") or not os.access("/proc/self/fd", os.F_OK):
-        return None
-    try:
-        return os.open(".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, 0o666, dir_fd=folder)
-    except OSError:  # this file system has none; what else is wrong shows when a named one is made
-        return None
-
-
 @contextmanager
 def _lock_folder(folder: int, parts: tuple[str, ...]) -> Generator[None]:
     """Hold the folder against every other `revise`, of any process."""
-    from fcntl import LOCK_EX, LOCK_NB, flock  # noqa: PLC0415 - only writing needs these two
-    from time import monotonic, sleep  # noqa: PLC0415
-
+    # A descriptor of its own: that of the folder may be `O_PATH`, which cannot be locked.
     descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
         deadline = monotonic() + _LONGEST_WAIT_S

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, NotInstalled, RetinueError
 from retinue.processes.start import clean_environment, find_program
-from retinue.processes.tool_program import ProcessExit, run, stream
+from retinue.processes.tool_program import ProcessOutput, run, stream
 from retinue.tools.encoding import encoding_of, is_binary
 from retinue.tools.tree import SkippedFile, list_files, matcher
 from retinue.tools.workspace import Workspace
@@ -244,38 +244,14 @@ def find_by_python(
     workspace: Workspace, query: GrepQuery, files: list[str], *, timeout_s: float
 ) -> Generator[LineHit, None, None]:
     """The matching lines of `files`, in their order."""
-    # Only a pattern that repeats can take exponential time, and only another process can be ended while it does.
-    if not query.is_literal and _REPEATS.search(query.pattern):
-        yield from _find_in_process(workspace, query, files, timeout_s)
+    if query.is_literal or not _REPEATS.search(query.pattern):
+        deadline = monotonic() + timeout_s
+        for hits in hits_in(workspace, query, files):
+            yield from hits
+            if monotonic() > deadline:
+                raise DeadlineExceeded(f"searching took longer than {timeout_s:g} seconds", detail={"bound": "grep"})
         return
-    deadline = monotonic() + timeout_s
-    for hits in hits_in(workspace, query, files):
-        yield from hits
-        if monotonic() > deadline:
-            raise DeadlineExceeded(f"searching took longer than {timeout_s:g} seconds", detail={"bound": "grep"})
-
-
-def hits_in(workspace: Workspace, query: GrepQuery, files: list[str]) -> Iterator[list[LineHit]]:
-    """The matching lines of each file that has any; a file that cannot be read has none."""
-    source = re.escape(query.pattern) if query.is_literal else query.pattern
-    expression = re.compile(source, re.IGNORECASE if query.ignore_case else 0)
-    for path in files:
-        try:
-            data = workspace.read_bytes(path)
-        except RetinueError:
-            continue
-        hits: list[LineHit] = []
-        for number, line in enumerate(lines_of(data), 1):
-            if match := expression.search(line):
-                hits.append(LineHit(path, number, match.start() + 1, is_bytes=False))
-                if len(hits) > query.max_matches:
-                    break
-        yield hits
-
-
-def _find_in_process(
-    workspace: Workspace, query: GrepQuery, files: list[str], timeout_s: float
-) -> Generator[LineHit, None, None]:
+    # A pattern that repeats can take exponential time, and only another process can be ended while it does.
     request = {
         "root": str(workspace.root),
         "max_bytes": workspace.max_bytes,
@@ -297,13 +273,31 @@ def _find_in_process(
         try:
             *rows, rest = (rest + next(output)).split(b"\n")
         except StopIteration as end:
-            status: ProcessExit = end.value
+            status: ProcessOutput = end.value
             break
         for row in rows:
             file, line, column = map(int, row.split())
             yield LineHit(files[file], line, column, is_bytes=False)
     if status.code != 0:
         raise InternalError(f"the search process failed: {status.stderr[-300:]}", hint="please report it")
+
+
+def hits_in(workspace: Workspace, query: GrepQuery, files: list[str]) -> Iterator[list[LineHit]]:
+    """The matching lines of each file that has any; a file that cannot be read has none."""
+    source = re.escape(query.pattern) if query.is_literal else query.pattern
+    expression = re.compile(source, re.IGNORECASE if query.ignore_case else 0)
+    for path in files:
+        try:
+            data = workspace.read_bytes(path)
+        except RetinueError:
+            continue
+        hits: list[LineHit] = []
+        for number, line in enumerate(lines_of(data), 1):
+            if match := expression.search(line):
+                hits.append(LineHit(path, number, match.start() + 1, is_bytes=False))
+                if len(hits) > query.max_matches:
+                    break
+        yield hits
 
 
 def main() -> None:

@@ -12,9 +12,8 @@ import time
 import unicodedata
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from errno import EDQUOT, ENOSPC
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
@@ -22,8 +21,6 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import clean_content
 from retinue.errors import (
-    AccessDenied,
-    InternalError,
     InvalidInput,
     LimitReached,
     ParseError,
@@ -31,7 +28,7 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.tools.cache_file import use_wal
+from retinue.sqlite_file import BUSY_S, create_private_file, damaged_error, database_error, format_of, use_wal
 from retinue.tools.port import Tool, ToolContext, ToolOutput, tool_spec
 
 _FIND: Final = "SELECT number, text, at_ns, said_by, run, origin FROM memories WHERE digest = ?"
@@ -44,7 +41,7 @@ _FORGET: Final = "DELETE FROM memories WHERE number = ? RETURNING number, text, 
 _INDEX: Final = "INSERT INTO words (rowid, text) VALUES (?, ?)"
 _UNINDEX: Final = "INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)"
 _SEARCH: Final = """
-SELECT number, text, at_ns, said_by, run, origin, score
+SELECT number, text, at_ns, said_by, run, origin
 FROM (SELECT rowid AS found, rank AS score FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?)
 JOIN memories ON number = found ORDER BY score, number
 """
@@ -102,18 +99,6 @@ class MemoryEntry:
             "origin": self.source.origin,
         }
         return {name: value for name, value in facts.items() if value != ""}
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredEntry:
-    """A memory that was found.
-
-    Attributes:
-        score: By BM25; higher is better, and comparable only within one search.
-    """
-
-    entry: MemoryEntry
-    score: float = field(compare=False)
 
 
 class Memory:
@@ -182,14 +167,14 @@ class Memory:
             connection.execute(_INDEX, row[:2])
             return self._entry(row), True
 
-    def search(self, words: str, *, limit: int = 10) -> tuple[ScoredEntry, ...]:
+    def search(self, words: str, *, limit: int = 10) -> tuple[MemoryEntry, ...]:
         """The memories that fit `words` best, best first, by BM25. The words are plain: there is no query language."""
         query = full_text_query(words)
         if not query:
             return ()
         with self._open_connection() as connection:
             rows = connection.execute(_SEARCH, (query, max(0, limit))).fetchall()
-        return tuple(ScoredEntry(self._entry(row), -float(row[6])) for row in rows)
+        return tuple(map(self._entry, rows))
 
     def list(self, *, limit: int = 50, skip: int = 0) -> tuple[MemoryEntry, ...]:
         """Memories, the newest first."""
@@ -224,6 +209,7 @@ class Memory:
             # The index keeps deleted words until it is rewritten.
             connection.execute("INSERT INTO words(words) VALUES ('optimize')")
         with self._open_connection() as connection:
+            # Until the log is emptied the words stand in it, though no query finds them.
             is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if is_busy:
             raise Unavailable(
@@ -247,7 +233,7 @@ class Memory:
             raise memory_error(self.path, error) from error
 
     def _entry(self, row: tuple[Any, ...]) -> MemoryEntry:
-        number, text, at_ns, said_by, run, origin = row[:6]
+        number, text, at_ns, said_by, run, origin = row
         if not isinstance(at_ns, int) or not all(isinstance(each, str) for each in (text, said_by, run, origin)):
             raise damaged_file_error(self.path, f"the memory m{number} is not text with a time")
         return MemoryEntry(f"m{number}", self.scope, text, at_ns, Provenance(said_by, run, origin))
@@ -302,7 +288,6 @@ def full_text_query(text: str) -> str:
 
 
 _FORMAT: Final = 1
-_BUSY_S: Final = 10.0
 # An id is never given twice: forgetting `m7` later must not hit another memory.
 _SCHEMA: Final = """
 BEGIN IMMEDIATE;
@@ -335,26 +320,13 @@ def memory_file(state: Path, scope: Scope, *, project: Path | None = None) -> Pa
 
 def open_file(path: Path) -> sqlite3.Connection:
     """Open the file at `path`, making it and its folder, readable by its owner only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    try:
-        if os.fstat(handle).st_mode & 0o077:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
-    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    create_private_file(path, flags=os.O_NOFOLLOW)
+    connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
     try:
         connection.execute("PRAGMA trusted_schema = OFF")  # a file made by another program can run nothing
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA synchronous = NORMAL")
-        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > _FORMAT:
-            raise Unavailable(
-                f"The memory in `{path}` is of format {version}, and this version knows {_FORMAT}.",
-                hint="Use the newer version of Retinue.",
-                path=str(path),
-            )
-        if version < _FORMAT:
+        if format_of(connection, path, newest=_FORMAT, content="memory") < _FORMAT:
             use_wal(connection)
             connection.executescript(_SCHEMA)
     except BaseException:
@@ -379,31 +351,20 @@ def set_aside(path: Path) -> Path | None:
     return path.replace(path.with_name(f"{path.stem}.{mark}{path.suffix}"))
 
 
+_REPAIR: Final = "`retinue memory set-aside` moves it away and begins a new one; nothing is deleted."
+
+
 def damaged_file_error(path: Path, why: str) -> ParseError:
     """The error for a file at `path` that is not a memory, or no longer one."""
-    return ParseError(
-        f"`{path}` is not a memory that can be read: {why}.",
-        hint="`retinue memory set-aside` moves it away and begins a new one; nothing is deleted.",
-        path=str(path),
-    )
+    return damaged_error(path, why, content="memory", repair=_REPAIR)
 
 
 def memory_error(path: Path, error: sqlite3.Error | OSError) -> RetinueError:
     """What `error`, met with the file at `path`, means for a person."""
-    place = str(path)
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # What we ask never changes, so an error in it means that the tables are not ours.
-    if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}:
         return damaged_file_error(path, str(error))
-    if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
-        return Unavailable(f"The memory in `{place}` has no room: {error}.", hint="Free space on the disk.", path=place)
-    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
-        hint = "Wait for that program to end, then try again."
-        return Unavailable(f"The memory in `{place}` is locked by another program.", hint=hint, path=place)
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
-        hint = "Check that you own the file and its folder, and can write to them."
-        return AccessDenied(f"The memory in `{place}` cannot be opened or written: {error}.", hint=hint, path=place)
-    return InternalError(f"The memory in `{place}` failed: {error}.", path=place)
+    return database_error(path, error, content="memory", repair=_REPAIR)
 
 
 T = TypeVar("T")
@@ -460,11 +421,7 @@ class MemoryPlace:
 
 
 class Remember:
-    """Keeps a short text for later runs.
-
-    Args:
-        place: Where memories are.
-    """
+    """Keeps a short text for later runs, at `place`."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place
@@ -492,11 +449,7 @@ class Remember:
 
 
 class Recall:
-    """Finds what was remembered.
-
-    Args:
-        place: Where memories are.
-    """
+    """Finds what was remembered at `place`."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place
@@ -522,8 +475,7 @@ class Recall:
         scopes = (_scope(arguments, self._place),) if "scope" in arguments else self._place.scopes
         entries: list[MemoryEntry] = []
         for scope in scopes:
-            hits = await self._place.with_memory(scope, lambda memory: memory.search(query, limit=limit))
-            entries += [hit.entry for hit in hits]
+            entries += await self._place.with_memory(scope, lambda memory: memory.search(query, limit=limit))
         blocks: list[str] = []
         size = 0
         for entry in entries[:limit]:
@@ -547,11 +499,7 @@ class Recall:
 
 
 class Forget:
-    """Forgets one memory for good.
-
-    Args:
-        place: Where memories are.
-    """
+    """Forgets one memory at `place` for good."""
 
     def __init__(self, place: MemoryPlace) -> None:
         self._place = place

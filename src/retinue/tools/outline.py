@@ -4,23 +4,22 @@ Names, signatures, documentation, line ranges and complexity of what one file de
 is resolved across files: that is what `tools.lsp` is for.
 """
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import AccessDenied, InvalidInput, NotInstalled
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.errors import InvalidInput, NotInstalled
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, run_in_thread, tool_spec
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tree_sitter import Language as _TreeLanguage, Node, Parser, Query
+    from tree_sitter import Language as _TreeLanguage, Node, Parser, QueryCursor
 
 _MAX_BYTES: Final = 4 * 2**20
 _MAX_ITEMS: Final = 20_000
@@ -163,33 +162,29 @@ def language_for(path: str) -> Language:
 @cache
 def parser_for(language: Language) -> "Parser":
     """A parser for `language`."""
-    tree_language = _load_grammar(language)
-    import tree_sitter  # noqa: PLC0415 - optional; it is here, or this line is not reached
-
+    tree_sitter, tree_language = _load_grammar(language)
     return tree_sitter.Parser(tree_language)
 
 
 @cache
-def finder_for(language: Language) -> "Query":
-    """A query for all nodes that an outline is made of: of a tree they are one in twenty, and found without Python."""
-    grammar, tree_language = GRAMMARS[language], _load_grammar(language)
-    import tree_sitter  # noqa: PLC0415 - as above
-
+def _finder_for(language: Language) -> "Callable[[], QueryCursor]":
+    # All nodes that an outline is made of: of a tree they are one in twenty, and found without Python.
+    grammar, (tree_sitter, tree_language) = GRAMMARS[language], _load_grammar(language)
     kinds = [*grammar.kinds, *grammar.holders, *grammar.branches]
     # What another version of the grammar calls otherwise is not found; a query that names it would be refused whole.
     patterns = [f"({kind})" for kind in dict.fromkeys(kinds) if tree_language.id_for_node_kind(kind, True)]
     patterns += [f'"{word}"' for word in grammar.operators if tree_language.id_for_node_kind(word, False)]
-    return tree_sitter.Query(tree_language, f"[{' '.join(patterns)}] @found")
+    return partial(tree_sitter.QueryCursor, tree_sitter.Query(tree_language, f"[{' '.join(patterns)}] @found"))
 
 
-def _load_grammar(language: Language) -> "_TreeLanguage":
+def _load_grammar(language: Language) -> "tuple[ModuleType, _TreeLanguage]":
     try:
         import tree_sitter  # noqa: PLC0415 - optional
 
         package = import_module(GRAMMARS[language].package)
     except ImportError as error:
         raise NotInstalled(f"The grammar of `{language}` is not installed.", hint="install `retinue[code]`") from error
-    return tree_sitter.Language(getattr(package, GRAMMARS[language].function)())  # pyright: ignore[reportDeprecated] - it is none
+    return tree_sitter, tree_sitter.Language(getattr(package, GRAMMARS[language].function)())  # pyright: ignore[reportDeprecated] - it is none
 
 
 @dataclass(slots=True)
@@ -272,16 +267,13 @@ def outline(text: str, language: Language) -> FileOutline:
 
 def _nodes(root: "Node", language: Language) -> "Iterable[Node]":
     """The nodes of `root` that an outline may be made of, each before what stands in it."""
-    if root.has_error:
+    if root.has_error:  # one node may then have 100,000 children, for which a query needs minutes
         return _walk(root)
-    from tree_sitter import QueryCursor  # noqa: PLC0415 - optional; what parsed `root` has loaded it
-
-    nodes = QueryCursor(finder_for(language)).captures(root).get("found", [])
-    return sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
+    captures = _finder_for(language)().captures(root)
+    return sorted(captures.get("found", []), key=lambda node: (node.start_byte, -node.end_byte))
 
 
 def _walk(root: "Node") -> "Iterator[Node]":
-    """Every node: where the text is broken, one may have 100,000 children, for which a query needs minutes."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -320,12 +312,23 @@ class _OutlineBuilder:
             self._outline.notes.append(f"What is nested deeper than {_MAX_DEPTH} levels is left out.")
 
     def _item(self, node: "Node", within: OutlineItem | None) -> OutlineItem | None:
-        kind, name, whole = self._definition_of(node)
-        if kind is None or name is None:
+        kind, holder = self._grammar.kinds.get(node.type), self._grammar.holders.get(node.type)
+        value = node.child_by_field_name("right") or node.child_by_field_name("value")
+        if kind is not None:
+            name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
+            go_type = node.child_by_field_name("type") if node.type == "type_spec" else None
+            if go_type is not None and go_type.type in ("struct_type", "interface_type"):
+                kind = "struct" if go_type.type == "struct_type" else "interface"
+        elif holder is not None and value is not None and value.type in self._grammar.values:
+            kind = "class" if value.type == "class" else "function"
+            name = node.child_by_field_name(holder)
+        else:
             return None
+        if name is None:
+            return None
+        whole = _outermost(node)
         if kind == "function" and within is not None and within.kind in ("class", "trait", "impl", "interface"):
             kind = "method"
-        value = node.child_by_field_name("right") or node.child_by_field_name("value")
         body = node.child_by_field_name("body") or (value.child_by_field_name("body") if value else None)
         start = node if whole.type == "decorated_definition" else whole
         end = body.start_byte if body is not None else node.end_byte
@@ -342,20 +345,6 @@ class _OutlineBuilder:
             container="" if within is None else f"{within.container}.{within.name}".lstrip("."),
             complexity=1 if kind in ("function", "method") else None,
         )
-
-    def _definition_of(self, node: "Node") -> "tuple[ItemKind | None, Node | None, Node]":
-        kind = self._grammar.kinds.get(node.type)
-        if kind is not None:
-            name = node.child_by_field_name("type" if node.type == "impl_item" else "name")
-            value = node.child_by_field_name("type") if node.type == "type_spec" else None
-            if value is not None and value.type in ("struct_type", "interface_type"):
-                kind = "struct" if value.type == "struct_type" else "interface"
-            return kind, name, _outermost(node)
-        holder = self._grammar.holders.get(node.type)
-        value = node.child_by_field_name("right") or node.child_by_field_name("value") if holder else None
-        if holder is None or value is None or value.type not in self._grammar.values:
-            return None, None, node
-        return "class" if value.type == "class" else "function", node.child_by_field_name(holder), _outermost(node)
 
     def _doc(self, node: "Node", whole: "Node") -> str:
         if self._outline.language == "python":
@@ -435,10 +424,9 @@ class OutlineTool:
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Outline one file."""
-        if context.workspace is None:
-            raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
-        path = context.workspace.relative(str(arguments["file_path"]))
-        result = await asyncio.to_thread(outline_of, context.workspace, path)
+        workspace = require_workspace(context, _SPEC)
+        path = workspace.relative(str(arguments["file_path"]))
+        result = await run_in_thread(_SPEC, context, outline_of, workspace, path)
         lines = [f"note: {note}" for note in result.notes]
         for item in result.items:
             doc = f"  # {item.doc}" if item.doc else ""

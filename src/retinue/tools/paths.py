@@ -6,6 +6,7 @@ It looks at no file. Whether a path lies inside a workspace is decided there, on
 import os
 import re
 from typing import Final
+from unicodedata import normalize
 
 from retinue.errors import InvalidInput
 
@@ -66,8 +67,6 @@ def fold_name(name: str) -> str:
     Case, Unicode form, characters that HFS+ ignores, and the trailing dots, spaces, streams and short names of NTFS:
     all of them have been used to write into `.git` under another name.
     """
-    from unicodedata import normalize  # noqa: PLC0415 - only writing needs it
-
     base = _IGNORED.sub("", normalize("NFKC", name)).casefold().partition(":")[0].rstrip(". ")
     return ".git" if base == "git~1" else base
 
@@ -107,13 +106,5 @@ def media_type(path: str, *, is_text: bool) -> str:
 
 
 _ESCAPES: Final = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\t": "\\t",
-    "\n": "\\n",
-    "\v": "\\v",
-    "\f": "\\f",
-    "\r": "\\r",
-    '"': '\\"',
-    "\\": "\\\\",
-}
+    "\a": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\",
+}  # fmt: skip

@@ -4,13 +4,19 @@ A tool never asks for permission: that is the caller's business. It raises our e
 for each way to fail.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from time import time_ns
+from typing import ParamSpec, Protocol, TypeVar
 
 from retinue.contract.definition import Effect, ToolSpec
 from retinue.contract.model import JsonMapping
+from retinue.errors import AccessDenied, DeadlineExceeded
 from retinue.tools.workspace import Workspace
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +91,40 @@ def tool_spec(
         "properties": properties,
     }
     return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)
+
+
+def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
+    """The workspace of a call."""
+    if context.workspace is None:
+        raise AccessDenied(
+            f"`{spec.name}` needs a workspace, and this run has none", hint="start the run in a folder, or do without"
+        )
+    return context.workspace
+
+
+def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | None = None) -> float:
+    """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline."""
+    remaining = spec.timeout_s if requested_s is None else min(requested_s, spec.timeout_s)
+    if context.deadline_ns is not None:
+        remaining = min(remaining, (context.deadline_ns - time_ns()) / 1e9)
+    if remaining <= 0:
+        raise DeadlineExceeded(
+            f"no time is left for `{spec.name}`", hint="answer with what is known", detail={"bound": "deadline"}
+        )
+    return remaining
+
+
+async def run_in_thread(
+    spec: ToolSpec, context: ToolContext, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Do blocking `work` in a thread, and wait for it no longer than the call may take."""
+    seconds = seconds_left(spec, context)
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.to_thread(work, *args, **kwargs)
+    except TimeoutError:
+        raise DeadlineExceeded(
+            f"`{spec.name}` took longer than {seconds:.3g} seconds",
+            hint="ask for less at once",
+            detail={"bound": "tool"},
+        ) from None

@@ -18,9 +18,9 @@ from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import loads
 from retinue.errors import DeadlineExceeded, InvalidInput, LimitReached, RetinueError
+from retinue.processes.program import run_command
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.builtin.shell_tool import run_program
-from retinue.tools.refactor import ChangeSet
+from retinue.tools.refactor.source import ChangeSet
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
@@ -115,11 +115,11 @@ async def run_suite(suite: Suite, workspace: Workspace, changes: ChangeSet, *, t
         roots = [str(each) for each in (folder, folder / "src") if each.is_dir()]
         environment = clean_environment({"PYTHONPATH": os.pathsep.join(roots), "PYTHONDONTWRITEBYTECODE": "1"})
         try:
-            result = await run_program(
+            result = await run_command(
                 suite.argv,
                 program=suite.program,
-                folder=str(folder),
-                environment=environment,
+                cwd=str(folder),
+                env=environment,
                 timeout_s=seconds,
                 limit=2 * _TAIL,
             )
@@ -165,6 +165,7 @@ def _copy_project(workspace: Workspace, changes: ChangeSet, folder: Path) -> tup
                     f"The change is in `{name}`, which the copy for the tests takes by a link.",
                     hint="Run the tests yourself.",
                 )
+            # Linked, since they may hold gigabytes.
             (folder / name).symlink_to(original)
     ChangeSet(changes.files).apply(Workspace(folder, write=["."]))
     return listing.hidden_paths

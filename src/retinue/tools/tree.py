@@ -83,7 +83,7 @@ def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool
     # Looked for first, because starting git costs more: folders above count, as they do for git.
     folders = () if with_ignored else (workspace.root, *workspace.root.parents)
     if any(os.path.lexists(folder / ".git") for folder in folders):
-        from retinue.tools.git import Git  # noqa: PLC0415 - only a repository has need of it
+        from retinue.tools.git.repository import Git  # noqa: PLC0415 - only a repository has need of it
 
         try:
             names, source = Git(workspace.root).list_files(), "git"
@@ -93,6 +93,7 @@ def list_files(workspace: Workspace, *, limit: int = 200_000, with_ignored: bool
     skipped: list[SkippedFile] = []
     hidden_paths: list[str] = []
     for name in _walk(os.fsencode(workspace.root)) if names is None else names:
+        # Also what git names is looked at: it lists deleted files, links and folders of submodules.
         item = _entry(workspace, name, hidden_paths)
         if isinstance(item, FileEntry):
             files.append(item)

@@ -13,11 +13,12 @@ import copy
 import os
 import stat
 from collections.abc import Callable, Collection, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, OutputInvalid, RetinueError
 from retinue.tools import descriptors, paths
 from retinue.tools.encoding import decode, is_binary
@@ -202,7 +203,17 @@ class Workspace:
             MissingFile: It is not there.
         """
         with self._translate_errors(path):
-            descriptor = self._open_descriptor(path)
+            parts = tuple(paths.check_path(path).split("/"))
+            descriptor = None
+            # A path with nothing to resolve in it can be opened as it is.
+            if self.covers(parts) and not any(part in ("", ".", "..") for part in parts):
+                with suppress(descriptors.SymlinkInPath):
+                    descriptor = descriptors.open_regular(self._root, parts)
+            if descriptor is None:
+                try:
+                    descriptor = descriptors.open_regular(self._root, self._locate_existing(path))
+                except descriptors.SymlinkInPath:
+                    raise _link_swap_error(path) from None
         with os.fdopen(descriptor, "rb", buffering=0) as file:
             yield file
 
@@ -310,17 +321,7 @@ class Workspace:
         """The real path components below the root, there or not."""
         text = paths.check_path(path)
         real = os.path.realpath(os.path.join(self._root, text))
-        parts = self._parts_inside(real)
-        if parts is None:
-            raise AccessDenied(
-                f"{_quote_path(path)} lies outside the workspace",
-                hint="name a path inside it; links and `..` are followed only when they stay inside",
-            )
-        return parts
-
-    def _parts_inside(self, real: str) -> _Parts | None:
-        below = paths.parts_below(real, self._root)
-        if below is not None:
+        if (below := paths.parts_below(real, self._root)) is not None:
             return below
         # On a system that folds case or normalises names, the same folder has several spellings: compare identities.
         trail: list[str] = []
@@ -328,26 +329,13 @@ class Workspace:
         while (above := os.path.dirname(place)) != place:
             trail.append(os.path.basename(place))
             place = above
-            try:
+            with suppress(OSError):
                 if _identity(os.stat(place)) == self._identity:
                     return tuple(reversed(trail))
-            except OSError:
-                continue
-        return None
-
-    def _open_descriptor(self, path: PathLike) -> int:
-        direct_parts = tuple(paths.check_path(path).split("/"))
-        # A path with nothing to resolve in it can be opened as it is.
-        if self.covers(direct_parts) and not any(part in ("", ".", "..") for part in direct_parts):
-            try:
-                return descriptors.open_regular(self._root, direct_parts)
-            except descriptors.SymlinkInPath:
-                pass  # resolve it, check where it leads, and open that
-        parts = self._locate_existing(path)
-        try:
-            return descriptors.open_regular(self._root, parts)
-        except descriptors.SymlinkInPath:
-            raise _link_swap_error(path) from None
+        raise AccessDenied(
+            f"{_quote_path(path)} lies outside the workspace",
+            hint="name a path inside it; links and `..` are followed only when they stay inside",
+        )
 
     def _locate_writable(self, path: PathLike) -> _Parts:
         parts = self._locate(path)
@@ -397,10 +385,16 @@ class Workspace:
         try:
             yield
         except FileNotFoundError as error:
+            similar: tuple[str, ...] = ()
+            with suppress(OSError, RetinueError, ValueError):  # outside, or the folder itself: nothing is alike
+                *folder, name = self._locate(path)
+                names = os.listdir(self._real_path(tuple(folder)))
+                near = ((*folder, each) for each in nearest(name, names[:2000]))
+                similar = tuple("/".join(parts) for parts in near if self.covers(parts))
             raise MissingFile(
                 f"{_quote_path(path)} does not exist in the workspace",
                 hint="check the spelling, or list the files with glob",
-                suggestions=self._similar_paths(path),
+                suggestions=similar,
             ) from error
         except PermissionError as error:
             raise AccessDenied(
@@ -410,17 +404,6 @@ class Workspace:
             raise InvalidInput(
                 f"{_quote_path(path)} cannot be used: {error.strerror}", hint="name a regular file"
             ) from error
-
-    def _similar_paths(self, path: PathLike) -> tuple[str, ...]:
-        from difflib import get_close_matches  # noqa: PLC0415 - only a missing file needs it
-
-        try:
-            parts = self._locate(path)
-            names = os.listdir(self._real_path(parts[:-1])) if parts else []
-        except (OSError, RetinueError):
-            return ()
-        near = get_close_matches(parts[-1], names[:2000], n=3) if parts else []
-        return tuple("/".join((*parts[:-1], name)) for name in near if self.covers((*parts[:-1], name)))
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

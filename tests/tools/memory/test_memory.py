@@ -40,7 +40,7 @@ def texts(found: tuple[MemoryEntry, ...]) -> list[str]:
 
 
 def found(memory: Memory, words: str) -> list[str]:
-    return [hit.entry.text for hit in memory.search(words)]
+    return [entry.text for entry in memory.search(words)]
 
 
 def test_what_is_added_comes_back_with_where_it_came_from(memory: Memory) -> None:
@@ -71,8 +71,6 @@ def test_the_best_fit_is_found_first(memory: Memory) -> None:
     assert found(memory, "Is the lake cold?")[0] == "The lake is deep and the lake is cold."
     assert found(memory, "testing") == ["Tests run with make test."]
     assert found(memory, "mountain") == []
-    scores = [hit.score for hit in memory.search("lake cold")]
-    assert scores == sorted(scores, reverse=True)
     assert len(memory.search("lake", limit=1)) == 1
 
 
@@ -242,7 +240,7 @@ def test_tables_that_are_not_ours_are_told(memory: Memory, harm: str) -> None:
 
 
 def test_words_that_stay_because_somebody_reads_are_told(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_BUSY_S", 0.01)
+    monkeypatch.setattr(store, "BUSY_S", 0.01)
     memory.add("a secret word", WHO)
     with closing(sqlite3.connect(memory.path)) as reader:
         reader.execute("BEGIN")

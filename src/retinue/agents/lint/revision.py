@@ -12,7 +12,7 @@ from typing import Final
 from retinue.agents.load.kinds import is_searched
 from retinue.contract.lint import EarlierDefinition
 from retinue.errors import InvalidInput, MissingFile
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 
 from .definitions import definitions_in
 from .source_files import ENDINGS, File, files_at, kind_of

@@ -56,7 +56,7 @@ def permission_subjects(
         workspace: The folder, to find out where a path leads.
     """
     if tool == "shell":
-        from retinue.tools.builtin import argument_vector, command_line  # noqa: PLC0415 - only calls of a shell need it
+        from retinue.tools.builtin.shell_tool import argument_vector, command_line  # noqa: PLC0415 - for a shell alone
 
         line = ""  # where the tool will refuse the command
         with suppress(RetinueError, TypeError):

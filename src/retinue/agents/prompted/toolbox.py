@@ -133,7 +133,8 @@ def default_toolbox(
             raise NotInstalled("No state directory is known.", hint="Give `default_toolbox` a `state` directory.")
         tools |= _by_name(memory_tools(MemoryPlace(state, project=project)))
     with part("lsp", "lsp"):
-        from retinue.tools.lsp import LanguageServerPool, LspTool  # noqa: PLC0415
+        from retinue.tools.lsp.server import LanguageServerPool  # noqa: PLC0415
+        from retinue.tools.lsp.tool import LspTool  # noqa: PLC0415
 
         servers = LanguageServerPool(language_servers)
         tools |= _by_name((LspTool(servers),))

@@ -27,7 +27,8 @@ from retinue.processes.start import clean_environment, find_program
 from retinue.processes.tool_program import run
 from retinue.tools.encoding import decode, is_binary
 from retinue.tools.grep import grep
-from retinue.tools.lsp import LANGUAGES, HierarchyCall, Location, Position, uses_of
+from retinue.tools.lsp.locations import LANGUAGES, HierarchyCall, Location, Position
+from retinue.tools.lsp.tool import uses_of
 from retinue.tools.outline import OutlineItem, language_for, outline, outline_of
 from retinue.tools.tree import list_files
 

@@ -26,12 +26,19 @@ from retinue.errors import InvalidInput, MissingFile, OutputInvalid, RetinueErro
 from retinue.llm.conversation import Conversation, converse
 from retinue.llm.models import Models
 from retinue.llm.port import AnswerShape, LanguageModel, Request, Turn, UserMessage
-from retinue.tools.builtin import EditTool, FileSnapshots, GlobTool, GrepTool, ReadTool, ShellTool
+from retinue.tools.builtin.read_tool import ReadTool
 from retinue.tools.builtin.replace import Replacement, apply_replacements
-from retinue.tools.lsp import LspTool
+from retinue.tools.builtin.search_tools import GlobTool, GrepTool
+from retinue.tools.builtin.shell_tool import ShellTool
+from retinue.tools.builtin.support import FileSnapshots
+from retinue.tools.builtin.write_tool import EditTool
+from retinue.tools.lsp.tool import LspTool
 from retinue.tools.outline import OutlineTool
 from retinue.tools.project_tests import find_suite, run_suite
-from retinue.tools.refactor import ChangeSet, FileUpdate, extract, move, rename
+from retinue.tools.refactor.extract import extract
+from retinue.tools.refactor.move import move
+from retinue.tools.refactor.rename import rename
+from retinue.tools.refactor.source import ChangeSet, FileUpdate
 
 from .parameters import ChangeRequest, Constraints, RefactoringRequest
 from .work import Work

@@ -15,8 +15,10 @@ from retinue.contract.fault import Fault
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput
-from retinue.tools.lsp import LANGUAGES, LanguageServerPool, Navigator, Position
-from retinue.tools.refactor import ChangeSet
+from retinue.tools.lsp.locations import LANGUAGES, Position
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.server import LanguageServerPool
+from retinue.tools.refactor.source import ChangeSet
 from retinue.tools.workspace import Workspace
 
 from .parameters import CodeScope

@@ -21,7 +21,8 @@ from retinue.contract.table_query import Condition, GroupCondition, Grouping, Me
 from retinue.contract.task import Question, Task
 from retinue.errors import BudgetExceeded, InvalidInput, YourError
 from retinue.orchestration.reader.tables import TableReading, example_questions, read_table_question
-from retinue.tools.data import Data, kind_of
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import kind_of
 
 from .columns import Columns, data_files, files_in_question, locate_files
 from .compare import compare_files, compare_groups, profile

@@ -21,7 +21,9 @@ from retinue.contract.names import nearest
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Measure, TimeUnit
 from retinue.errors import BudgetExceeded, DeadlineExceeded, InvalidInput, MissingFile, UnknownName, YourError
-from retinue.tools.data import DATA_SUFFIXES, Data, DataSource, FieldType, QueryRows, identifier, kind_of, literal
+from retinue.tools.data.connection import literal
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import DATA_SUFFIXES, DataSource, FieldType, QueryRows, identifier, kind_of
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 

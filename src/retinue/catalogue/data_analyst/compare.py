@@ -11,7 +11,7 @@ from retinue.contract.facts import ColumnKind
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Measure, TableQuery
 from retinue.errors import InvalidInput
-from retinue.tools.data import identifier
+from retinue.tools.data.sources import identifier
 
 from .columns import Columns, DataColumn
 from .findings import Findings, describe_measure, describe_query, format_value, label_of, where_clause

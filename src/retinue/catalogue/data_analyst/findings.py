@@ -13,7 +13,7 @@ from retinue.catalogue._prose import code, first_of, one_line, plain_text, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Function, Measure, TableQuery
-from retinue.tools.data import DataSource, QueryRows
+from retinue.tools.data.sources import DataSource, QueryRows
 
 from .columns import Columns
 

@@ -8,7 +8,7 @@ from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import plural
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, TableQuery
-from retinue.tools.data import QueryRows, identifier
+from retinue.tools.data.sources import QueryRows, identifier
 
 from .columns import Columns
 from .findings import Findings, describe_query, format_value, label_of, where_clause

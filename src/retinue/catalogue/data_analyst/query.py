@@ -13,7 +13,8 @@ from retinue.catalogue._report import plural
 from retinue.contract.table import Cell
 from retinue.contract.table_query import Condition, Grouping, Measure, Ordering, TableQuery, TimeUnit
 from retinue.errors import InvalidInput
-from retinue.tools.data import QueryRows, identifier, literal
+from retinue.tools.data.connection import literal
+from retinue.tools.data.sources import QueryRows, identifier
 
 from .columns import Columns
 from .findings import Findings, describe_measure, describe_query, format_row_count, format_value, label_of, where_clause

@@ -7,7 +7,8 @@ from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
-from retinue.tools.git import FileChange, Git, HeadRef, Status, WorktreeChange
+from retinue.tools.git.records import FileChange, HeadRef, Status, WorktreeChange
+from retinue.tools.git.repository import Git
 
 from .parameters import BranchQuery
 from .repository import commit_data, commit_pieces, commit_source, day_of, short_sha

@@ -16,9 +16,9 @@ from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
 from retinue.contract.table import Cell, Chart, Series
 from retinue.errors import DeadlineExceeded
-from retinue.tools.git import Commit, Git, HeadRef, Tag
 from retinue.tools.git.commit_index import CommitIndex, TruncationReason, epoch_seconds, periods
-from retinue.tools.git.records import adjacent_tags, find_tag, is_older
+from retinue.tools.git.records import Commit, HeadRef, Tag, adjacent_tags, find_tag, is_older
+from retinue.tools.git.repository import Git
 
 from .parameters import DEFAULT_LIMIT, CommitQuery
 from .repository import (

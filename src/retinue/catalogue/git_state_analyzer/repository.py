@@ -21,7 +21,6 @@ from retinue.contract.event import Progress
 from retinue.contract.facts import Facts
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
-from retinue.tools.git import Commit, Git, HeadRef
 from retinue.tools.git.commit_index import (
     AuthorCount,
     CommitIndex,
@@ -31,6 +30,8 @@ from retinue.tools.git.commit_index import (
     TruncationReason,
     epoch_seconds,
 )
+from retinue.tools.git.records import Commit, HeadRef
+from retinue.tools.git.repository import Git
 from retinue.tools.workspace import Workspace
 
 from .parameters import CommitQuery

@@ -32,7 +32,8 @@ from retinue.contract.model import Model, SnakeName
 from retinue.contract.names import nearest
 from retinue.contract.table import Table
 from retinue.errors import AccessDenied, InvalidDefinition, InvalidInput, MissingFile, UnknownName
-from retinue.tools.data import Data, DataSource, identifier
+from retinue.tools.data.database import Data
+from retinue.tools.data.sources import DataSource, identifier
 from retinue.tools.workspace import Workspace
 
 _OWN_FILE: Final = ".retinue/metrics.toml"

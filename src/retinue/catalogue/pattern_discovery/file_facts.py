@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from retinue.catalogue._prose import one_line
 from retinue.tools.encoding import decode
-from retinue.tools.structure import parse_failure, parse_python
+from retinue.tools.structure.python import parse_failure, parse_python
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -20,9 +20,9 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
-from retinue.tools.search import terms
+from retinue.tools.search.bm25 import terms
 from retinue.tools.search.passages import is_test
-from retinue.tools.structure import absolute_name, python_names
+from retinue.tools.structure.graph import absolute_name, python_names
 
 from .file_facts import CaseFacts, FileFacts, Fixture, PublicSymbol, RuleSentence, StepSentence
 from .parameters import Domain

@@ -12,8 +12,7 @@ from retinue.catalogue._prose import code, first_of, one_line
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.tools.search import Bm25, terms
-from retinue.tools.search.bm25 import STOP_WORDS, WORD
+from retinue.tools.search.bm25 import STOP_WORDS, WORD, Bm25, terms
 
 from .file_facts import CaseFacts
 from .inventory import BUILT_IN, PATTERNS, FixtureUse, Inventory, PatternEntry, add_table, reuse_of_words, users_of

@@ -34,10 +34,10 @@ from retinue.errors import AccessDenied, Canceled, RetinueError
 from retinue.llm.models import Models
 from retinue.orchestration.cited_summary import CitedSummary, Evidence, EvidencePiece, verify_summary, write_claims
 from retinue.telemetry import tool_span
-from retinue.tools.git import Git
+from retinue.tools.git.repository import Git
 from retinue.tools.memory import Memory, MemoryPlace, Recall, Scope, memory_file
 from retinue.tools.port import Tool, ToolContext, ToolOutput
-from retinue.tools.search import Index
+from retinue.tools.search.index import Index
 from retinue.tools.web.url import MAX_URL
 
 from .parameters import Research, ResearchRequest
@@ -205,7 +205,7 @@ def _memory_texts(search: Search, caller_memory: str, state: Path | None) -> Ite
         for scope in _SCOPES:
             if memory_file(state, scope, project=project).exists():
                 with Memory(state, scope, project=project) as memory:
-                    entries = [hit.entry for hit in memory.search(words, limit=20)]
+                    entries = list(memory.search(words, limit=20))
                 for entry in entries:
                     source, day = entry.source, datetime.fromtimestamp(entry.at_ns // 10**9, UTC).date().isoformat()
                     provenance = {"scope": entry.scope, "remembered": day, "by": source.by, "run": source.run}

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from retinue.catalogue._prose import code, one_line, plain_text, quote
 from retinue.contract.sanitize import printable
-from retinue.tools.search import PassageHit, terms
-from retinue.tools.search.bm25 import STOP_WORDS
+from retinue.tools.search.bm25 import STOP_WORDS, terms
+from retinue.tools.search.index import PassageHit
 
 from .parameters import FocusName, PassageKind, ResearchRequest, Source
 

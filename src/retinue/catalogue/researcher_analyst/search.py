@@ -22,8 +22,8 @@ from retinue.contract.result import Trace
 from retinue.errors import DeadlineExceeded, RetinueError
 from retinue.orchestration.reader.text_tokens import correct_spelling
 from retinue.tools.grep import Match, grep
-from retinue.tools.search import Index, Kind, PassageHit
-from retinue.tools.search.passages import NO_TEXT, split_passages
+from retinue.tools.search.index import Index, PassageHit
+from retinue.tools.search.passages import NO_TEXT, Kind, split_passages
 from retinue.tools.tree import SkippedFile
 
 from .parameters import PassageKind, ResearchRequest, Source, source_of

@@ -18,19 +18,18 @@ from retinue.catalogue._tree import TreeReader, TreeReading
 from retinue.contract.event import Progress
 from retinue.contract.facts import Facts as ParameterFacts
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
-from retinue.tools.git import Git
 from retinue.tools.git.commit_index import CommitIndex, Selection
-from retinue.tools.structure import (
+from retinue.tools.git.repository import Git
+from retinue.tools.structure.graph import (
     Resolver,
     Structure,
     absolute_name,
     component_names,
     connect,
     group_by_component,
-    is_source,
     python_names,
-    structure_of,
 )
+from retinue.tools.structure.python import is_source, structure_of
 from retinue.tools.tree import glob, list_files
 from retinue.tools.workspace import Workspace
 

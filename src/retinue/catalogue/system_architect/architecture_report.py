@@ -17,7 +17,14 @@ from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.model import JsonMapping
 from retinue.errors import RetinueError
-from retinue.tools.structure import Dependency, DependencyGraph, Function, Structure, find_cycles, strongly_connected
+from retinue.tools.structure.graph import (
+    Dependency,
+    DependencyGraph,
+    Function,
+    Structure,
+    find_cycles,
+    strongly_connected,
+)
 from retinue.tools.workspace import Workspace
 
 _MAX_SENTENCES: Final = 5

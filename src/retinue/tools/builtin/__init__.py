@@ -5,37 +5,19 @@ origin, never instructions.
 """
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from retinue.tools.builtin.git_tool import GitTool
 from retinue.tools.builtin.read_tool import ReadTool
 from retinue.tools.builtin.search_tools import GlobTool, GrepTool
-from retinue.tools.builtin.shell_tool import ShellTool, argument_vector, command_line
+from retinue.tools.builtin.shell_tool import ShellTool
 from retinue.tools.builtin.support import FileSnapshots
 from retinue.tools.builtin.write_tool import EditTool, WriteTool
 from retinue.tools.port import Tool
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-__all__ = [
-    "EditTool",
-    "FileSnapshots",
-    "GitTool",
-    "GlobTool",
-    "GrepTool",
-    "ReadTool",
-    "ShellTool",
-    "WriteTool",
-    "argument_vector",
-    "builtin_tools",
-    "command_line",
-]
-
 
 def builtin_tools(
-    *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: "Path | None" = None
+    *, programs: Collection[str] = (), environment: Mapping[str, str] | None = None, home: Path | None = None
 ) -> tuple[Tool, ...]:
     """All of them, made for one conversation: they remember what it has read, to notice what changed since.
 

@@ -11,10 +11,10 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.errors import AccessDenied, InvalidInput, LimitReached
-from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
-from retinue.tools.git import Git
+from retinue.tools.builtin.support import truncate
+from retinue.tools.git.repository import Git
 from retinue.tools.git.runner import GitRunner
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, run_in_thread, seconds_left, tool_spec
 from retinue.tools.workspace import Workspace
 
 _MOST_BYTES: Final = 16 * 1024 * 1024

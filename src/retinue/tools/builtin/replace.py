@@ -5,10 +5,10 @@ line break that is written as LF means CRLF.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 from retinue.contract.finding import Finding
@@ -69,7 +69,11 @@ def _problem(text: str, one: Replacement, path: str) -> Finding | None:
         return _finding("The old text is empty.", "Give the text that is to be replaced.", f"{path}/old")
     if one.old == one.new:
         return _finding("The old and the new text are the same.", "Leave this edit out.", f"{path}/new")
-    places = list(islice(_places(text, one.old), 2 if one.everywhere else _MAX_COUNT))
+    places: list[int] = []
+    at = text.find(one.old)
+    while at >= 0 and len(places) < (2 if one.everywhere else _MAX_COUNT):
+        places.append(at)
+        at = text.find(one.old, at + 1)  # overlapping places too: which of them is meant cannot be known
     if not places:
         message, fix = explain(text, one.old)
         return _finding(message, fix, f"{path}/old")
@@ -85,14 +89,6 @@ def _problem(text: str, one: Replacement, path: str) -> Finding | None:
             f"{path}/old",
         )
     return None
-
-
-def _places(text: str, piece: str) -> Iterator[int]:
-    """Where `piece` stands, overlapping places too: which of them is meant cannot be known."""
-    at = text.find(piece)
-    while at >= 0:
-        yield at
-        at = text.find(piece, at + 1)
 
 
 def _finding(message: str, fix: str, path: str) -> Finding:

@@ -6,9 +6,9 @@ from typing import Final
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.tools import tree
-from retinue.tools.builtin.support import require_workspace, run_in_thread, seconds_left, truncate
+from retinue.tools.builtin.support import truncate
 from retinue.tools.grep import grep
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, run_in_thread, seconds_left, tool_spec
 
 _MOST_PATHS: Final = 1000
 _PATTERN: Final = (

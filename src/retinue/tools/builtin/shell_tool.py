@@ -6,24 +6,19 @@ The program is killed with its group when its time is up, and only the ends of i
 import asyncio
 import re
 import shlex
-from asyncio.subprocess import DEVNULL, STDOUT
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from time import perf_counter_ns
 from typing import Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
 from retinue.contract.sanitize import printable
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, LimitReached, NotInstalled
-from retinue.processes.child import Child, finish_shielded
+from retinue.errors import AccessDenied, InvalidInput, NotInstalled
+from retinue.processes.program import run_command
 from retinue.processes.start import clean_environment, find_program
-from retinue.tools.builtin.support import require_workspace, seconds_left
-from retinue.tools.port import ToolContext, ToolOutput, tool_spec
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, seconds_left, tool_spec
 from retinue.tools.workspace import Workspace
 
 _DEFAULT_S: Final = 120.0
@@ -98,14 +93,15 @@ class ShellTool:
         if not folder.is_dir():
             raise InvalidInput(f"{path!r} is not a folder", hint="name a folder of the workspace", path="/folder")
         seconds = seconds_left(_SPEC, context, requested_s=float(arguments.get("timeout_s", _DEFAULT_S)))
+        # A home of its own: programs read settings and keys there, and leave caches.
         scratch = mkdtemp(prefix="retinue-home-")
         try:
-            result = await run_program(
+            result = await run_command(
                 words,
                 program=program,
-                folder=str(folder),
+                cwd=str(folder),
                 # Nothing of the user's but `PATH`: no keys, no tokens, no sockets.
-                environment={
+                env={
                     "PATH": clean_environment({})["PATH"],
                     "HOME": scratch if self._home is None else str(self._home),
                     "TMPDIR": scratch,
@@ -190,7 +186,31 @@ def argument_vector(command: str | Sequence[str]) -> list[str]:
         InvalidInput: It is empty, too long, holds NUL, ends in a quote, or has what only a shell understands;
             `detail["syntax"]` lists all of that.
     """
-    words = _split(command) if isinstance(command, str) else [str(word) for word in command]
+    if not isinstance(command, str):
+        words = [str(word) for word in command]
+    else:
+        # What a shell takes literally is masked; in double quotes it still looks for `$` and backquotes.
+        unquoted = _QUOTED.sub(
+            lambda quoted: "q" + re.sub(r'\\["\\]|[^$`]', "", quoted[0] if quoted[0].startswith('"') else ""),
+            command[: _LONGEST + 1].strip(),
+        )
+        signs = {character: _OPERATORS[character] for character in unquoted if character in _OPERATORS}
+        signs |= {sign: does for pattern, sign, does in _AT_START if pattern.search(unquoted)}
+        if signs:
+            raise InvalidInput(
+                f"there is no shell here, and the command needs one for {', '.join(map(repr, signs))}",
+                hint="; ".join(f"{sign!r} {does}" for sign, does in signs.items())[:2000],
+                path="/command",
+                detail={"syntax": list(signs)},
+            )
+        try:
+            words = shlex.split(command)
+        except ValueError as error:
+            raise InvalidInput(
+                f"the command cannot be read: {str(error).lower()}",
+                hint="close the quote, or give the words as a list",
+                path="/command",
+            ) from None
     if not words or not words[0].strip():
         raise InvalidInput("the command is empty", hint="give the program and its arguments", path="/command")
     if any("\0" in word for word in words):
@@ -209,140 +229,3 @@ def argument_vector(command: str | Sequence[str]) -> list[str]:
 def command_line(words: Sequence[str]) -> str:
     """`words` as one line that reads back as the same words: what rules and people are shown."""
     return shlex.join(words)
-
-
-def _split(line: str) -> list[str]:
-    # What a shell takes literally is masked; in double quotes it still looks for `$` and backquotes.
-    unquoted = _QUOTED.sub(
-        lambda quoted: "q" + re.sub(r'\\["\\]|[^$`]', "", quoted[0] if quoted[0].startswith('"') else ""),
-        line[: _LONGEST + 1].strip(),
-    )
-    signs = {character: _OPERATORS[character] for character in unquoted if character in _OPERATORS}
-    signs |= {sign: does for pattern, sign, does in _AT_START if pattern.search(unquoted)}
-    if signs:
-        raise InvalidInput(
-            f"there is no shell here, and the command needs one for {', '.join(map(repr, signs))}",
-            hint="; ".join(f"{sign!r} {does}" for sign, does in signs.items())[:2000],
-            path="/command",
-            detail={"syntax": list(signs)},
-        )
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        raise InvalidInput(
-            f"the command cannot be read: {str(error).lower()}",
-            hint="close the quote, or give the words as a list",
-            path="/command",
-        ) from None
-
-
-_CHUNK: Final = 65_536
-_MOST_BYTES: Final = 256 * 1024 * 1024
-_GRACE_S: Final = 0.5
-"""How long is listened on after the program has ended, to what it left behind."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShellResult:
-    """How it went.
-
-    Attributes:
-        code: The exit code; negative for the signal that ended it.
-        output: What it said on both its outputs, in order; its middle is missing when `left_out`.
-        left_out: How many bytes are missing there.
-        duration_ns: How long it took.
-    """
-
-    code: int
-    output: str
-    left_out: int
-    duration_ns: int
-
-
-class _OutputEnds:
-    """The beginning and the end of what is said, each at most half of `limit` bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = max(limit // 2, 1)
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
-        self.size = 0
-
-    def add(self, chunk: bytes) -> None:
-        self.size += len(chunk)
-        room = self._half - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        if chunk:
-            self._tail.append(chunk)
-            self._tail_size += len(chunk)
-        # Whole chunks are dropped, so that no byte is copied more than once however much is printed.
-        while self._tail and self._tail_size - len(self._tail[0]) >= self._half:
-            self._tail_size -= len(self._tail.popleft())
-
-    def left_out(self) -> int:
-        return max(self.size - 2 * self._half, 0)
-
-    def text(self) -> str:
-        tail = b"".join(self._tail)
-        left_out = self.left_out()
-        if not left_out:
-            return (bytes(self._head) + tail).decode("utf-8", "replace")
-        head, tail = bytes(self._head), tail[len(tail) - self._half :]
-        middle = f"\n[… {left_out:,} bytes are left out here …]\n"
-        return head.decode("utf-8", "replace") + middle + tail.decode("utf-8", "replace")
-
-
-async def run_program(
-    words: Sequence[str], *, program: str, folder: str, environment: Mapping[str, str], timeout_s: float, limit: int
-) -> ShellResult:
-    """Run `program` with `words` as its argument vector, to its end.
-
-    Args:
-        words: The argument vector; the first is the name that the program sees.
-        program: The file that is executed.
-        folder: Where it starts.
-        environment: All of its environment.
-        timeout_s: After this many seconds it is killed, with everything it started in its group.
-        limit: Bytes of output that are kept.
-
-    Raises:
-        DeadlineExceeded: Time was up; `detail["output"]` is what it had printed.
-        LimitReached: It printed without end; `detail["output"]` likewise.
-        RetinueError: It cannot be started; see `Child.start`.
-    """
-    started_at, ends = perf_counter_ns(), _OutputEnds(limit)
-    child = await Child.start(
-        words, program=program, cwd=folder, env=environment, stdin=DEVNULL, stderr=STDOUT, limit=_CHUNK
-    )
-    reading = asyncio.create_task(_read(child, ends))
-    try:
-        async with asyncio.timeout(timeout_s):
-            await child.exited.wait()
-            child.kill()  # what it left running in its group ends with it
-            await asyncio.wait({reading}, timeout=_GRACE_S)
-    except TimeoutError:
-        raise DeadlineExceeded(
-            f"{words[0]!r} took longer than {timeout_s:.3g} seconds and was killed",
-            hint="ask for less at once, or for more time with `timeout_s`",
-            detail={"bound": "tool", "output": ends.text()},
-        ) from None
-    finally:
-        reading.cancel()
-        await finish_shielded(child.stop(leave_s=0, term_s=0, spare_detached=True))
-    if ends.size > _MOST_BYTES:
-        raise LimitReached(
-            f"{words[0]!r} printed more than {_MOST_BYTES:,} bytes and was killed",
-            hint="make it print less",
-            detail={"output": ends.text()},
-        )
-    return ShellResult(child.status or 0, ends.text(), ends.left_out(), perf_counter_ns() - started_at)
-
-
-async def _read(child: Child, ends: _OutputEnds) -> None:
-    while ends.size <= _MOST_BYTES and (chunk := await child.stdout.read(_CHUNK)):
-        ends.add(chunk)
-    if ends.size > _MOST_BYTES:
-        child.kill()

@@ -1,58 +1,12 @@
-"""What these tools share: the form of their schemas, the workspace they need, and work that ends in time."""
+"""What these tools share: texts that are cut, and the files that a conversation has read."""
 
-import asyncio
-from collections.abc import Callable
 from hashlib import sha256
-from time import time_ns
-from typing import Final, ParamSpec, TypeVar
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.errors import InvalidInput
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, run_in_thread
 from retinue.tools.workspace import Workspace
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-_SECOND: Final = 1_000_000_000
-
-
-def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:
-    """The workspace of a call."""
-    if context.workspace is None:
-        raise AccessDenied(
-            f"`{spec.name}` needs a workspace, and this run has none", hint="start the run in a folder, or do without"
-        )
-    return context.workspace
-
-
-def seconds_left(spec: ToolSpec, context: ToolContext, *, requested_s: float | None = None) -> float:
-    """How long a call may take: the least of the tool's limit, what was asked for, and the time until the deadline."""
-    remaining = spec.timeout_s if requested_s is None else min(requested_s, spec.timeout_s)
-    if context.deadline_ns is not None:
-        remaining = min(remaining, (context.deadline_ns - time_ns()) / _SECOND)
-    if remaining <= 0:
-        raise DeadlineExceeded(
-            f"no time is left for `{spec.name}`", hint="answer with what is known", detail={"bound": "deadline"}
-        )
-    return remaining
-
-
-async def run_in_thread(
-    spec: ToolSpec, context: ToolContext, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Do blocking `work` in a thread, and wait for it no longer than the call may take."""
-    seconds = seconds_left(spec, context)
-    try:
-        async with asyncio.timeout(seconds):
-            return await asyncio.to_thread(work, *args, **kwargs)
-    except TimeoutError:
-        raise DeadlineExceeded(
-            f"`{spec.name}` took longer than {seconds:.3g} seconds",
-            hint="ask for less at once",
-            detail={"bound": "tool"},
-        ) from None
 
 
 def truncate(text: str, limit: int, *, notice: str) -> tuple[str, bool]:

@@ -192,11 +192,30 @@ def unified(path: str, before: str | None, after: str) -> str:
     old, new = _lines(before or ""), _lines(after)
     label = f"{path}\t" if " " in path else path  # a tab ends a name that has spaces, for `patch`
     rows = ["--- /dev/null\n" if before is None else f"--- a/{label}\n", f"+++ b/{label}\n"]
-    blocks = _changes(old, new)
+    # Only what lies between the lines that both begin and end with is compared: comparing takes square time.
+    first, most = 0, min(len(old), len(new))
+    while first < most and old[first] == new[first]:
+        first += 1
+    tail = 0
+    while tail < most - first and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    inner_old, inner_new = old[first : len(old) - tail], new[first : len(new) - tail]
+    if max(len(inner_old), len(inner_new)) > _COMPARED:
+        blocks: list[_Block] = [(first, first + len(inner_old), first, first + len(inner_new))]
+    else:
+        codes = SequenceMatcher(None, inner_old, inner_new).get_opcodes()
+        blocks = [(first + i, first + j, first + k, first + m) for word, i, j, k, m in codes if word != "equal"]
     # A hunk begins where more lines lie between two changes than both of them show around themselves.
     starts = [at for at, block in enumerate(blocks) if not at or block[0] - blocks[at - 1][1] > 2 * _CONTEXT]
     for start, end in pairwise([*starts, len(blocks)]):
-        rows += _hunk(old, new, blocks[start:end])
+        group = blocks[start:end]
+        lead, trail = min(_CONTEXT, group[0][0]), min(_CONTEXT, len(old) - group[-1][1])
+        at, to_old = group[0][0] - lead, group[-1][1] + trail
+        rows.append(f"@@ -{_range(at, to_old)} +{_range(group[0][2] - lead, group[-1][3] + trail)} @@\n")
+        for i, j, k, m in group:
+            rows += (*_marked(" ", old[at:i]), *_marked("-", old[i:j]), *_marked("+", new[k:m]))
+            at = j
+        rows += _marked(" ", old[at:to_old])
     return "".join(rows)
 
 
@@ -204,35 +223,6 @@ def _lines(text: str) -> list[str]:
     """Lines with their ends; `str.splitlines` would also split at form feeds and their like."""
     pieces = text.split("\n")
     return [f"{piece}\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
-    start, most = 0, min(len(old), len(new))
-    while start < most and old[start] == new[start]:
-        start += 1
-    tail = 0
-    while tail < most - start and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    inner_old, inner_new = old[start : len(old) - tail], new[start : len(new) - tail]
-    if max(len(inner_old), len(inner_new)) > _COMPARED:
-        return [(start, start + len(inner_old), start, start + len(inner_new))]
-    codes = SequenceMatcher(None, inner_old, inner_new).get_opcodes()
-    return [(start + i, start + j, start + k, start + m) for word, i, j, k, m in codes if word != "equal"]
-
-
-def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[_Block]) -> Iterator[str]:
-    first, last = group[0], group[-1]
-    lead, trail = min(_CONTEXT, first[0]), min(_CONTEXT, len(old) - last[1])
-    from_old, to_old = first[0] - lead, last[1] + trail
-    from_new, to_new = first[2] - lead, last[3] + trail
-    yield f"@@ -{_range(from_old, to_old)} +{_range(from_new, to_new)} @@\n"
-    at = from_old
-    for i, j, k, m in group:
-        yield from _marked(" ", old[at:i])
-        yield from _marked("-", old[i:j])
-        yield from _marked("+", new[k:m])
-        at = j
-    yield from _marked(" ", old[at:to_old])
 
 
 def _range(start: int, end: int) -> str:

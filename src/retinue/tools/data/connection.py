@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from retinue.contract.table import Cell
-from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, RetinueError, Unavailable
+from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput, NotInstalled, Unavailable
 from retinue.tools.data.sources import identifier
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class DuckdbConnection:
         """
         if "\0" in sql:
             raise InvalidInput("The query holds a NUL character.", hint="leave it out")
+        # Parsed by DuckDB itself: what a text of ours took for one statement could be two to it.
         statements = self._inner.extract_statements(sql.strip().rstrip(";"))
         if len(statements) != 1:
             raise InvalidInput(
@@ -124,6 +125,7 @@ class DuckdbConnection:
                 hint="give one SELECT; data is only read",
             )
         statement = statements[0]
+        # A SELECT can call functions that write; here they fail.
         self._inner.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield self._inner.sql(statement, params=list(parameters) or None)
@@ -147,7 +149,24 @@ class DuckdbConnection:
         except self._duckdb.Error as error:
             if failures:
                 raise failures[0] from None
-            raise self._translate(error, subject) from error
+            if isinstance(error, self._duckdb.OutOfMemoryException):
+                raise self._memory_error(subject) from error
+            if isinstance(error, self._duckdb.InterruptException):
+                raise Canceled(f"{subject} was interrupted.") from error
+            # The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped.
+            line = str(error).replace(self._folder, "…").partition("\n")[0]
+            kind, _, rest = line.partition(" Error: ")
+            message = (rest if rest and len(kind) < 40 else line)[:300]
+            if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
+                hint = "leave that file out, and start again"
+                raise Unavailable(f"{subject} broke the database: {message}", hint=hint) from error
+            if isinstance(error, self._duckdb.PermissionException):
+                hint = "ask only for the tables that were opened"
+                raise AccessDenied(f"{subject} reaches outside: {message}", hint=hint) from error
+            near = re.search(r"(?:Did you mean|Candidate bindings:) (.*)", str(error))
+            names = tuple(filter(None, near[1].split('"')[1::2]))[:5] if near else ()
+            hint = f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"
+            raise InvalidInput(f"{subject} is refused: {message}", hint=hint, suggestions=names) from error
         except MemoryError as error:
             raise self._memory_error(subject) from error
         if failures:
@@ -180,26 +199,6 @@ class DuckdbConnection:
         finally:
             stop.set()
             watcher.join()
-
-    def _translate(self, error: "duckdb.Error", subject: str) -> RetinueError:
-        if isinstance(error, self._duckdb.OutOfMemoryException):
-            return self._memory_error(subject)
-        if isinstance(error, self._duckdb.InterruptException):
-            return Canceled(f"{subject} was interrupted.")
-        # The first line of DuckDB's message, without its kind; it may quote the file, so it is clipped.
-        line = str(error).replace(self._folder, "…").partition("\n")[0]
-        kind, _, rest = line.partition(" Error: ")
-        message = (rest if rest and len(kind) < 40 else line)[:300]
-        if isinstance(error, self._duckdb.FatalException | self._duckdb.InternalException):
-            return Unavailable(f"{subject} broke the database: {message}", hint="leave that file out, and start again")
-        if isinstance(error, self._duckdb.PermissionException):
-            return AccessDenied(
-                f"{subject} reaches outside: {message}", hint="ask only for the tables that were opened"
-            )
-        near = re.search(r"(?:Did you mean|Candidate bindings:) (.*)", str(error))
-        names = tuple(filter(None, near[1].split('"')[1::2]))[:5] if near else ()
-        hint = f"there is {', '.join(repr(name) for name in names)}" if names else "correct what the message names"
-        return InvalidInput(f"{subject} is refused: {message}", hint=hint, suggestions=names)
 
     def _memory_error(self, subject: str) -> BudgetExceeded:
         return BudgetExceeded(

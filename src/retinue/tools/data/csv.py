@@ -60,6 +60,7 @@ def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, spare:
     Raises:
         InvalidInput: It holds no columns.
     """
+    # DuckDB reads files by their names, so a text that is not clean UTF-8 is written anew for it.
     path = text.file(spare)
     with path.open(encoding="utf-8", newline="") as file:
         head = file.read(_HEAD)

@@ -21,7 +21,7 @@ from retinue.errors import (
     ParseError,
     Unavailable,
 )
-from retinue.tools.data import csv
+from retinue.tools.data import csv, json, logs
 from retinue.tools.data.connection import DuckdbConnection, literal
 from retinue.tools.data.snapshot import LoadResult, Snapshot, SnapshotText, take_snapshot
 from retinue.tools.data.sources import (
@@ -182,6 +182,7 @@ class Data:
         subject: str,
         table: str,
     ) -> DataSource:
+        # Each file is copied to the same place, the only folder that DuckDB may read, and is gone afterwards.
         copy, name = self._folder / "copy", identifier(table)
         try:
             with self._connection.guard(subject):
@@ -194,6 +195,7 @@ class Data:
         finally:
             copy.unlink(missing_ok=True)
             (self._folder / "spare").unlink(missing_ok=True)
+        # Read back from DuckDB, not from the guesses: what it made is what can be asked.
         fields = tuple(DataField(column, field_type(sql_type), sql_type) for column, sql_type, *_ in columns)
         self._sources[place] = DataSource(
             path, table, kind, fields, rows, size, loaded.encoding, loaded.skipped, loaded.skipped_total, loaded.notes
@@ -214,12 +216,8 @@ class Data:
                 case "csv":
                     return csv.load(connection, text, table, spare=self._folder / "spare")
                 case "json" | "jsonl":
-                    from retinue.tools.data import json  # noqa: PLC0415
-
                     return (json.load if kind == "json" else json.load_lines)(connection, text, table)
                 case "log":
-                    from retinue.tools.data import logs  # noqa: PLC0415
-
                     return logs.load(connection, text, table, changed=snapshot.changed)
                 case _:
                     assert_never(kind)
@@ -317,6 +315,7 @@ def _load_postgres_table(
     relation = sql.Identifier(*source.split("."))
     try:
         with database, database.cursor() as cursor:
+            # Whatever the table is: a view may call functions that write.
             database.read_only = True
             for setting, value in _SETTINGS.items():
                 cursor.execute("SELECT set_config(%s, %s, true)", (setting, value))

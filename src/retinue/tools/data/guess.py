@@ -238,8 +238,17 @@ def settle_types(
     )
     counts = connection.fetch_one(f"SELECT {misfit_counts} FROM {table}")
     for (name, one), misfits in zip(candidates.items(), counts, strict=True):
-        if misfits:
-            results[name] = _widen(connection, table, name, one)
+        column, fitting, remaining = identifier(name), one, misfits
+        while remaining:  # try the next wider type, until all fit or nothing but text is left
+            remaining, first, last = connection.fetch_one(
+                f"SELECT count(*), min({column}), max({column}) FROM {table} WHERE {fitting.misfit_sql(column)}"
+            )
+            wider = fitting.wider(first, last) if remaining else fitting
+            if wider is None:
+                note = f"{remaining:,} of its values do not fit `{fitting.type}`, such as {first[:40]!r}"
+                wider, remaining = replace(_as_text(fitting), note=note), 0
+            fitting = wider
+        results[name] = fitting
     return results
 
 
@@ -264,21 +273,6 @@ def values_of(connection: DuckdbConnection, table: str, name: str) -> Sequence[s
     """Some of the texts of a column."""
     column = identifier(name)
     return [row[0] for row in connection.run(f"SELECT {column} FROM {table} WHERE {column} <> '' LIMIT {_SAMPLE}")]
-
-
-def _widen(connection: DuckdbConnection, table: str, name: str, one: TypeGuess) -> TypeGuess:
-    column = identifier(name)
-    while True:
-        misfits, first, last = connection.fetch_one(
-            f"SELECT count(*), min({column}), max({column}) FROM {table} WHERE {one.misfit_sql(column)}"
-        )
-        if not misfits:
-            return one
-        wider = one.wider(first, last)
-        if wider is None:
-            note = f"{misfits:,} of its values do not fit `{one.type}`, such as {first[:40]!r}"
-            return replace(_as_text(one), note=note)
-        one = wider
 
 
 def _as_text(one: TypeGuess) -> TypeGuess:

@@ -33,25 +33,6 @@ _LONGEST: Final = 65_536
 _NO_TIMES: Final = "No time stamps were recognised, so `at` is empty."
 
 
-def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, changed: datetime) -> LoadResult:
-    """Make the table `table` (quoted) of a log.
-
-    Args:
-        connection: Where to make it.
-        text: The log.
-        table: Its quoted name.
-        changed: When the file was changed last, for a format whose stamps name no year.
-    """
-    with table_of_lines(connection, text) as lines:
-        connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
-        form = _detect_format(connection, lines)
-        if form is None:
-            notes = _load_objects(connection, lines, table)
-        else:
-            notes = _load_lines(connection, lines, table, form, changed)
-    return LoadResult(text.encoding, (*text.notes, *notes))
-
-
 Zone: TypeAlias = Literal["utc", "unnamed", "no year", "none"]
 """What is known of the time stamps: given in UTC, without a zone, without a year, or not there."""
 
@@ -237,26 +218,36 @@ FORMATS: Final = (_ACCESS, _SYSLOG_NEW, _SYSLOG, _COMMITS, _COMMITS_FIRST, _STAM
 """What is tried; of several that fit equally many lines the first."""
 
 
-def _detect_format(connection: DuckdbConnection, lines: str) -> Format | None:
-    fits = [f"regexp_matches(text, {literal(form.pattern)})" for form in FORMATS]
-    (total,) = connection.fetch_one(f"SELECT count(*) FROM {lines}")
-    step = max(1, total // _SAMPLE)
-    sample = (
-        f"SELECT left(text, 4000) AS text FROM (SELECT text, row_number() OVER () AS place FROM {lines})"
-        f" WHERE place <= {_SAMPLE} OR place % {step} = 0"
-    )
-    count_list = ", ".join(f"count(*) FILTER (WHERE {one})" for one in (is_object("text"), *fits))
-    sample_size, objects, *counts = connection.fetch_one(f"SELECT count(*), {count_list} FROM ({sample})")
-    if sample_size and objects >= _LEAST_JSON * sample_size:
-        return None
-    good = [
-        (count, form)
-        for form, count in zip(FORMATS, counts, strict=True)
-        if count and count >= form.min_share * sample_size
-    ]
-    # A format of single lines says more of each than one that takes every other line for a continuation.
-    of_lines = [one for one in good if one[1].entry == "line"]
-    return max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN_TEXT))[1]
+def load(connection: DuckdbConnection, text: SnapshotText, table: str, *, changed: datetime) -> LoadResult:
+    """Make the table `table` (quoted) of a log.
+
+    Args:
+        connection: Where to make it.
+        text: The log.
+        table: Its quoted name.
+        changed: When the file was changed last, for a format whose stamps name no year.
+    """
+    with table_of_lines(connection, text) as lines:
+        connection.run(f"DELETE FROM {lines} WHERE {BLANK}")
+        (total,) = connection.fetch_one(f"SELECT count(*) FROM {lines}")
+        step = max(1, total // _SAMPLE)
+        sample = (
+            f"SELECT left(text, 4000) AS text FROM (SELECT text, row_number() OVER () AS place FROM {lines})"
+            f" WHERE place <= {_SAMPLE} OR place % {step} = 0"
+        )
+        fits = [is_object("text"), *(f"regexp_matches(text, {literal(form.pattern)})" for form in FORMATS)]
+        count_list = ", ".join(f"count(*) FILTER (WHERE {one})" for one in fits)
+        size, objects, *counts = connection.fetch_one(f"SELECT count(*), {count_list} FROM ({sample})")
+        if size and objects >= _LEAST_JSON * size:
+            notes = _load_objects(connection, lines, table)
+        else:
+            pairs = zip(counts, FORMATS, strict=True)
+            good = [(count, form) for count, form in pairs if count and count >= form.min_share * size]
+            # A format of single lines says more of each than one that takes every other line for a continuation.
+            of_lines = [one for one in good if one[1].entry == "line"]
+            form = max(of_lines or good, key=lambda one: one[0], default=(0, PLAIN_TEXT))[1]
+            notes = _load_lines(connection, lines, table, form, changed)
+    return LoadResult(text.encoding, (*text.notes, *notes))
 
 
 def _load_lines(

@@ -67,6 +67,7 @@ def take_snapshot(
 ) -> Snapshot:
     """Copy the file `name` to `target`, unpacked."""
     with workspace.open(name) as file:
+        # Of what was opened, not of the name, which may mean another file by now.
         before = os.fstat(file.fileno())
         total = before.st_size if before.st_size > max_bytes else 0
         # What is appended meanwhile is not part of the moment.

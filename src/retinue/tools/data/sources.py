@@ -85,14 +85,9 @@ class QueryRows:
 
 
 _KINDS: Final[dict[str, Kind]] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
+    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet",
     ".log": "log",
-}
+}  # fmt: skip
 _PACKED: Final = ".gz"
 
 DATA_SUFFIXES: Final = (*_KINDS, *(suffix + _PACKED for suffix in _KINDS if suffix != ".parquet"))

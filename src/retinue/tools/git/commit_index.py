@@ -19,10 +19,10 @@ from hashlib import blake2b
 from itertools import islice
 from os import geteuid
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, cast
 
 from retinue.errors import DeadlineExceeded
-from retinue.tools.cache_file import use_wal
+from retinue.sqlite_file import use_wal
 from retinue.tools.git.records import Commit
 from retinue.tools.git.repository import Git
 
@@ -34,11 +34,13 @@ T = TypeVar("T")
 _MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
 _SCHEMA_VERSION: Final = 2
-_ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": "cap"}
+_CAPPED: Final = "cap"
+_ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": _CAPPED}
 """How what is kept is said to end."""
 _FILES: Final = 32
 _BATCH: Final = 500
 _MEASURED_AT_ONCE: Final = 100
+_LARGEST: Final = 5
 _TEXT_S: Final = 40.0
 """To find where a text was added, git compares every version of every file; a large history takes minutes."""
 _WAIT_S: Final = 20.0
@@ -247,6 +249,7 @@ class CommitIndex:
             UnknownName: The revision names nothing.
             DeadlineExceeded: The text could not be looked for in time, or another process writes for too long.
         """
+        # What HEAD reaches is in order of its own; other revisions are asked of git, which alone knows their order.
         source, values = "(SELECT place AS at, id FROM commits WHERE place IS NOT NULL)", list[object]()
         if selection.revision != "HEAD":
             source = "(SELECT key AS at, commits.id FROM json_each(?) JOIN commits ON sha = value)"
@@ -339,7 +342,7 @@ class CommitIndex:
         ).fetchall()
         return [FileCount(*row[:4]) for row in rows], rows[0][4] if rows else 0
 
-    def sizes(self, limit: int, *, largest: int = 5) -> CommitStats:
+    def sizes(self, limit: int) -> CommitStats:
         """Measure the newest of them; what was measured before is not measured again.
 
         Raises:
@@ -377,7 +380,7 @@ class CommitIndex:
         largest_rows = self._database.execute(
             f"{_COMMIT.replace('SELECT', 'SELECT i + d, f,')} JOIN ({per_commit}) "
             "USING(id) ORDER BY i + d DESC, at LIMIT ?",
-            [ids, largest],
+            [ids, _LARGEST],
         )
         return CommitStats(
             len(rows), files, insertions, deletions,
@@ -439,14 +442,36 @@ class CommitIndex:
 
     def _refresh_to(self, head: str, fingerprint: str) -> TruncationReason:
         meta = self._meta(fingerprint)
-        if meta.get("head") != head or not meta.get("end"):
-            with self._transaction():
-                meta = self._meta(fingerprint)  # another process may have read it all meanwhile
-                if meta.get("head") != head or not meta.get("end"):
-                    reason = self._read(head, meta)
-                    meta = {"circumstances": fingerprint, "head": head, "end": _ENDS[reason]}
-                    self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
-        return next(reason for reason, end in _ENDS.items() if end == meta["end"])
+        if meta.get("head") == head and meta.get("end"):
+            return "cap" if meta["end"] == _CAPPED else ""
+        with self._transaction():
+            meta = self._meta(fingerprint)  # another process may have read it all meanwhile
+            old, end, reason = meta.get("head", ""), meta.get("end", ""), cast("TruncationReason", "")
+            if old == head and end:
+                return "cap" if end == _CAPPED else ""
+            self._database.execute("DELETE FROM results")
+            if old and end and old != head and self._git.is_ancestor(old, head):
+                # Only what is new is read, and put before what is there.
+                new = list(self._git.log(f"{old}..{head}", names=True))
+                lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
+                self._add(new, first=lowest - len(new))
+                reason = "cap" if end == _CAPPED else ""
+            else:
+                for table in ("commits", "bodies", "touches") if old != head else ():
+                    self._database.execute(f"DELETE FROM {table}")
+                count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
+                commits = self._git.log(head, names=True, skip=count)
+                try:
+                    while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
+                        self._add(some, first=count)
+                        count += len(some)
+                        self._check()
+                    reason = "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
+                except DeadlineExceeded:
+                    reason = "time"
+            meta = {"circumstances": fingerprint, "head": head, "end": _ENDS[reason]}
+            self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+        return reason
 
     def _meta(self, fingerprint: str) -> dict[str, str]:
         """What is kept of the index itself; nothing when git would now say something else of the commits."""
@@ -463,30 +488,9 @@ class CommitIndex:
         except BaseException:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
+            # Rows that these numbers meant are gone with the transaction.
             self._numbers.clear()
             raise
-
-    def _read(self, head: str, meta: dict[str, str]) -> TruncationReason:
-        self._database.execute("DELETE FROM results")
-        old = meta.get("head", "")
-        if old and meta.get("end") and old != head and self._git.is_ancestor(old, head):
-            new = list(self._git.log(f"{old}..{head}", names=True))
-            lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
-            self._add(new, first=lowest - len(new))
-            return "cap" if meta["end"] == "cap" else ""
-        if old != head:
-            for table in ("commits", "bodies", "touches"):
-                self._database.execute(f"DELETE FROM {table}")
-        count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
-        commits = self._git.log(head, names=True, skip=count)
-        try:
-            while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
-                self._add(some, first=count)
-                count += len(some)
-                self._check()
-            return "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
-        except DeadlineExceeded:
-            return "time"
 
     def _unindexed(self, shas: list[str]) -> set[str]:
         sql = "SELECT sha FROM json_each(?) JOIN commits ON sha = value"

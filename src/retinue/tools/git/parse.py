@@ -42,6 +42,7 @@ def tokens(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The NUL-ended pieces of a stream of bytes; what follows the last NUL comes last, unless it is empty."""
     rest = b""
     for chunk in chunks:
+        # A record may end in the next chunk.
         *whole, rest = (rest + chunk).split(b"\0") if rest else chunk.split(b"\0")
         yield from whole
     if rest:
@@ -199,6 +200,7 @@ def branches(data: bytes) -> list[Branch]:
     """Branches from `git for-each-ref --format=BRANCH_FORMAT`, symbolic ones (a remote's HEAD) left out."""
     result: list[Branch] = []
     for name, sha, upstream, date, subject, symbolic in _rows(data, 6):
+        # A remote's HEAD is another name for a branch that is listed anyway.
         if not symbolic:
             tracked = upstream.removeprefix("refs/remotes/").removeprefix("refs/heads/") or None
             is_remote = name.startswith("refs/remotes/")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, UnknownName
 from retinue.tools import paths as path_rules
 from retinue.tools.git import parse
@@ -155,6 +156,7 @@ class Git:
             aware = since if since.tzinfo else since.replace(tzinfo=UTC)
             words.append(f"--since=@{int(aware.timestamp())}")
         words += [f"-S{changing}", "--no-ext-diff", "--no-textconv"] if changing else []
+        # Resolved to an id: nothing in a name can then make it another range.
         revisions = [revision, *([f"^{self.resolve(excluding)}"] if excluding else [])]
         if self._is_unborn(revision):
             return iter(())
@@ -221,6 +223,7 @@ class Git:
             InvalidInput: The range is not in the file.
             MissingFile: The file is not in that commit.
         """
+        # The id, not the name: nothing in it can be taken for an option.
         sha = self.resolve(revision)
         if start < 1 or (end is not None and end < start):
             raise InvalidInput(f"lines {start!r} to {end!r} are not a range", hint="count lines from 1")
@@ -319,11 +322,9 @@ class Git:
             raise self._unknown_revision(revision) from error
 
     def _unknown_revision(self, revision: str) -> UnknownName:
-        from difflib import get_close_matches  # noqa: PLC0415 - only this error needs it
-
         names = [branch.name for branch in self.branches()] + [tag.name for tag in self.tags()]
         parts = revision.replace("...", "..").split("..")
-        near = [name for part in parts if part not in names for name in get_close_matches(part, names, n=3)]
+        near = [name for part in parts if part not in names for name in nearest(part, names)]
         return UnknownName(
             f"{path_rules.clip(revision)!r} names no commit in this repository",
             hint=f"use one of: {', '.join((near or names)[:5])}" if names else "the repository has no commits yet",

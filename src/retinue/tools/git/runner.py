@@ -7,9 +7,10 @@ here: see `repository`.
 """
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled, RetinueError, Unavailable, UnknownName
@@ -134,24 +135,18 @@ class GitRunner:
         return [self._binary, *_PREFIX, *words]
 
     def _environment(self, *, touches_files: bool) -> dict[str, str]:
-        extra: Mapping[str, str] = self._disable_filters() if touches_files else {}
-        return clean_environment({**_ENVIRONMENT, **extra})
-
-    def _disable_filters(self) -> dict[str, str]:
-        """Settings that empty every filter the repository itself defines; the user's own (such as LFS) stay."""
-        if self._filter_settings is None:
+        if touches_files and self._filter_settings is None:
+            # Empty every filter that the repository itself defines; the user's own (such as LFS) stay.
             words = ("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
             fields = self.run(*words, accept=(1,)).stdout.decode("utf-8", "surrogateescape").split("\0")
-            own = sorted(
-                {name for scope, name in zip(fields[::2], fields[1::2], strict=False) if scope not in TRUSTED_SCOPES}
-            )
+            pairs = zip(fields[::2], fields[1::2], strict=False)
+            own = sorted({name for scope, name in pairs if scope not in TRUSTED_SCOPES})
             # Through the environment, not `-c`: the name of a filter may hold `=`.
-            settings = [(name, "false" if name.endswith(".required") else "") for name in own]
-            self._filter_settings = {"GIT_CONFIG_COUNT": str(len(settings))}
-            for number, (name, value) in enumerate(settings):
+            self._filter_settings = {"GIT_CONFIG_COUNT": str(len(own))}
+            for number, name in enumerate(own):
                 self._filter_settings[f"GIT_CONFIG_KEY_{number}"] = name
-                self._filter_settings[f"GIT_CONFIG_VALUE_{number}"] = value
-        return self._filter_settings
+                self._filter_settings[f"GIT_CONFIG_VALUE_{number}"] = "false" if name.endswith(".required") else ""
+        return clean_environment({**_ENVIRONMENT, **((self._filter_settings or {}) if touches_files else {})})
 
 
 def git_error(stderr: str, *, code: int, root: str) -> RetinueError:
@@ -177,21 +172,14 @@ def git_error(stderr: str, *, code: int, root: str) -> RetinueError:
 
 
 _NO_SUCH_REVISION: Final = (
-    "bad revision",
-    "unknown revision",
-    "ambiguous argument",
-    "Needed a single revision",
-    "Not a valid object name",
-    "Not a valid commit name",
-    "invalid object name",
-)
+    "bad revision", "unknown revision", "ambiguous argument", "Needed a single revision", "Not a valid object name",
+    "Not a valid commit name", "invalid object name",
+)  # fmt: skip
 _MISSING_OBJECT: Final = ("promisor", "could not fetch", "not allowed", "lazy fetch")
 
 
 def trust_command(folder: str) -> str:
     """The command by which a user says that the repository in `folder` is safe."""
-    from shlex import quote  # noqa: PLC0415 - only hints need it
-
     return f"git config --global --add safe.directory {quote(folder)}"
 
 
@@ -219,7 +207,15 @@ def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
             hint="name the top folder of the repository",
         )
     why = _foreign_reason(runner, folder, git_folder, common)
-    if why and folder not in _trusted_folders(runner):
+    trusted: set[Path] = set()
+    if why:
+        words = ("config", "--show-scope", "-z", "--type=path", "--get-all", "safe.directory")
+        fields = os.fsdecode(runner.run(*words, accept=(1,)).stdout).split("\0")
+        for scope, safe in zip(fields[::2], fields[1::2], strict=False):
+            # `*` names no folder: it says that owners do not matter. An empty one takes back those before it.
+            if scope in TRUSTED_SCOPES and safe != "*":
+                trusted = trusted | {_real_path(Path(safe))} if safe else set()
+    if why and folder not in trusted:
         repair_hint = "" if git_folder.is_relative_to(folder) else "; if you moved it: git worktree repair"
         raise AccessDenied(why, hint=f"if you trust the folder: {trust_command(str(folder))}{repair_hint}")
     return folder
@@ -227,7 +223,16 @@ def find_owner(runner: GitRunner, git_folder: Path, common: Path) -> Path:
 
 def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> str:
     if not git_folder.is_relative_to(folder):
-        if not _links_back(runner, folder, git_folder, common):
+        # A git folder elsewhere must name `folder` in turn: as its linked work tree, or as its files, as submodules do.
+        if common != git_folder:
+            back = git_folder / _read_line(git_folder / "gitdir")
+            is_linked = git_folder.parent == common / "worktrees" and back.name == ".git"
+            is_ours = is_linked and _real_path(back.parent) == folder
+        else:
+            words = ("config", "--show-scope", "-z", "--get", "core.worktree")
+            scope, _, files = os.fsdecode(runner.run(*words, accept=(1,)).stdout).rstrip("\0").partition("\0")
+            is_ours = bool(files) and scope not in TRUSTED_SCOPES and _real_path(git_folder / files) == folder
+        if not is_ours:
             return (
                 f"the `.git` of {_quote_path(folder)} leads to "
                 f"{_quote_path(git_folder)}, which does not name that folder"
@@ -251,16 +256,6 @@ def _foreign_reason(runner: GitRunner, folder: Path, git_folder: Path, common: P
                 f"{_quote_path(link)} to {_quote_path(_real_path(link))}"
             )
     return ""
-
-
-def _links_back(runner: GitRunner, folder: Path, git_folder: Path, common: Path) -> bool:
-    """Whether a git folder elsewhere names `folder`: as its linked work tree, or as its files, as submodules do."""
-    if common != git_folder:
-        back = git_folder / _read_line(git_folder / "gitdir")
-        return git_folder.parent == common / "worktrees" and back.name == ".git" and _real_path(back.parent) == folder
-    words = ("config", "--show-scope", "-z", "--get", "core.worktree")
-    scope, _, files = os.fsdecode(runner.run(*words, accept=(1,)).stdout).rstrip("\0").partition("\0")
-    return bool(files) and scope not in TRUSTED_SCOPES and _real_path(git_folder / files) == folder
 
 
 def _gitdir_target(path: Path) -> Path | None:
@@ -294,18 +289,6 @@ def _links(places: Iterable[Path]) -> Iterator[Path]:
                 waiting += [each.path for each in entries if each.is_symlink() or each.is_dir()]
         except OSError:
             continue  # a file, or not there, or closed to git as well
-
-
-def _trusted_folders(runner: GitRunner) -> set[Path]:
-    """The folders that the user's settings name as safe. `*` names none: it says that owners do not matter."""
-    words = ("config", "--show-scope", "-z", "--type=path", "--get-all", "safe.directory")
-    fields = os.fsdecode(runner.run(*words, accept=(1,)).stdout).split("\0")
-    folders: set[Path] = set()
-    for scope, folder in zip(fields[::2], fields[1::2], strict=False):
-        if scope in TRUSTED_SCOPES and folder != "*":
-            # An empty one takes back those before it.
-            folders = folders | {_real_path(Path(folder))} if folder else set()
-    return folders
 
 
 def _lies_in(path: Path, *folders: Path) -> bool:

@@ -314,6 +314,7 @@ class Documents:
         self._suffixes = {suffix for suffix, each in LANGUAGES.items() if (each == "python") == (language == "python")}
         self._suffixes |= set() if language == "python" else _BUILD_FILES
         self._folder = Path(tempfile.mkdtemp(prefix="retinue-lsp-")).resolve()
+        # Also when nobody closes us: the copies hold what the project holds.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.root = self._folder / (workspace.root.name or "workspace")
         self.root.mkdir()
@@ -333,9 +334,19 @@ class Documents:
         with self._lock:
             for path in [path for path in self._copies if path not in states]:
                 self._delete(path)
-            copies = {
-                path: facts for path, facts in states.items() if self._copies.get(path) == facts or self._copy(path)
-            }
+            copies: dict[str, tuple[int, int]] = {}
+            for path, facts in states.items():
+                if self._copies.get(path) != facts:
+                    temporary = self._folder / secrets.token_hex(8)
+                    try:  # as the fence of the workspace gives it; what it keeps back the server does not get
+                        temporary.write_bytes(self._workspace.read_bytes(path, max_bytes=_MOST_BYTES))
+                        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+                        temporary.replace(self.root / path)
+                    except (RetinueError, OSError):
+                        temporary.unlink(missing_ok=True)
+                        self._delete(path)
+                        continue
+                copies[path] = facts
             self._copies = copies
         return copies
 
@@ -395,20 +406,6 @@ class Documents:
             return None
         path = Path(full_path).relative_to(self.root).as_posix()
         return self._workspace.relative(path) if self._workspace.readable(path) else None
-
-    def _copy(self, path: str) -> bool:
-        """Copy a file as the fence of the workspace gives it; false when it does not."""
-        temporary = self._folder / secrets.token_hex(8)
-        try:
-            temporary.write_bytes(self._workspace.read_bytes(path, max_bytes=_MOST_BYTES))
-            target = self.root / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            temporary.replace(target)
-        except (RetinueError, OSError):
-            temporary.unlink(missing_ok=True)
-            self._delete(path)
-            return False
-        return True
 
     def _delete(self, path: str) -> None:
         with suppress(OSError):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.names import nearest
 from retinue.errors import AccessDenied, InvalidInput, OutputInvalid, RetinueError, Unavailable, UnknownName
 from retinue.tools.workspace import Workspace
 
@@ -38,17 +39,21 @@ from .server import LanguageServer, LanguageServerPool, is_server_gone
 
 T = TypeVar("T")
 
-OPERATIONS: Final = (
-    "goToDefinition",
-    "goToImplementation",
-    "findReferences",
-    "hover",
-    "documentSymbol",
-    "workspaceSymbol",
-    "prepareCallHierarchy",
-    "incomingCalls",
-    "outgoingCalls",
-)
+_REQUESTS: Final = {
+    "goToDefinition": ("definitionProvider", "textDocument/definition"),
+    "goToImplementation": ("implementationProvider", "textDocument/implementation"),
+    "findReferences": ("referencesProvider", "textDocument/references"),
+    "hover": ("hoverProvider", "textDocument/hover"),
+    "documentSymbol": ("documentSymbolProvider", "textDocument/documentSymbol"),
+    "workspaceSymbol": ("workspaceSymbolProvider", "workspace/symbol"),
+    "prepareCallHierarchy": ("callHierarchyProvider", "textDocument/prepareCallHierarchy"),
+    "incomingCalls": ("callHierarchyProvider", "callHierarchy/incomingCalls"),
+    "outgoingCalls": ("callHierarchyProvider", "callHierarchy/outgoingCalls"),
+    "rename": ("renameProvider", "textDocument/rename"),
+}
+"""By operation: what a server must offer, and the method of LSP."""
+
+OPERATIONS: Final = tuple(operation for operation in _REQUESTS if operation != "rename")
 """The nine, as spec 000 calls them."""
 
 _MOST_FILES: Final = 50
@@ -108,16 +113,15 @@ class Navigator:
 
     async def definition(self, at: Position) -> tuple[Location, ...]:
         """Where the symbol at `at` is defined (`goToDefinition`)."""
-        return await self._places("goToDefinition", "definitionProvider", "textDocument/definition", at)
+        return await self._places("goToDefinition", at)
 
     async def implementation(self, at: Position) -> tuple[Location, ...]:
         """What implements or overrides the symbol at `at` (`goToImplementation`)."""
-        return await self._places("goToImplementation", "implementationProvider", "textDocument/implementation", at)
+        return await self._places("goToImplementation", at)
 
     async def references(self, at: Position, *, declaration: bool = True) -> tuple[Location, ...]:
         """Every place that names the symbol at `at` (`findReferences`)."""
-        context: JsonObject = {"context": {"includeDeclaration": declaration}}
-        return await self._places("findReferences", "referencesProvider", "textDocument/references", at, context)
+        return await self._places("findReferences", at, {"context": {"includeDeclaration": declaration}})
 
     async def hover(self, at: Position) -> str:
         """What the server tells of the symbol at `at`: its type and documentation (`hover`); empty when nothing.
@@ -125,9 +129,10 @@ class Navigator:
         Raises:
             AccessDenied: It is defined outside the workspace, and not in a library.
         """
-        session, answer = await self._ask("hover", "hoverProvider", "textDocument/hover", at)
+        session, answer = await self._ask("hover", at)
         text = hover_text(answer.get("contents")) if isinstance(answer, dict) else ""
         text = text.replace(str(session.documents.root), str(self._workspace.root))
+        # A hover quotes the definition, which may stand in a file that is not the project's.
         if text and session.server.can("definitionProvider"):
             for place in (await self.definitions([at]))[0]:
                 if place.is_outside and not _LIBRARY.search(place.path):
@@ -140,8 +145,7 @@ class Navigator:
 
     async def document_symbols(self, path: str) -> tuple[Symbol, ...]:
         """What a file defines, in its order (`documentSymbol`)."""
-        method, top = "textDocument/documentSymbol", Position(path, 1, 1)
-        session, answer = await self._ask("documentSymbol", "documentSymbolProvider", method, top, whole=True)
+        session, answer = await self._ask("documentSymbol", Position(path, 1, 1), whole=True)
         raw = parse_symbols(answer, session.documents.uri(self._workspace.relative(path)))
         symbols = tuple(self._symbol(session, each) for each in raw)
         self._record("documentSymbol", path, f"{len(symbols)} symbols")
@@ -150,8 +154,8 @@ class Navigator:
     async def workspace_symbols(self, query: str, *, language: str = "python") -> tuple[Symbol, ...]:
         """What the project defines under a name like `query` (`workspaceSymbol`)."""
         session = await self._session(language)
-        self._ensure_offers(session.server, "workspaceSymbol", "workspaceSymbolProvider")
-        answer = await self._request(session, "workspace/symbol", {"query": query})
+        self._ensure_offers(session.server, "workspaceSymbol")
+        answer = await self._request(session, "workspaceSymbol", {"query": query})
         symbols = [self._symbol(session, each) for each in parse_symbols(answer, "")]
         self._record("workspaceSymbol", query, f"{len(symbols)} symbols", query)
 
@@ -167,11 +171,11 @@ class Navigator:
 
     async def incoming_calls(self, at: Position) -> tuple[HierarchyCall, ...]:
         """Who calls the function at `at` (`incomingCalls`)."""
-        return await self._calls("incomingCalls", "callHierarchy/incomingCalls", "from", at)
+        return await self._calls("incomingCalls", "from", at)
 
     async def outgoing_calls(self, at: Position) -> tuple[HierarchyCall, ...]:
         """Whom the function at `at` calls (`outgoingCalls`)."""
-        return await self._calls("outgoingCalls", "callHierarchy/outgoingCalls", "to", at)
+        return await self._calls("outgoingCalls", "to", at)
 
     async def rename_edits(self, at: Position, new_name: str) -> tuple[tuple[Location, str], ...] | None:
         """What a rename would put where; None when the server does not rename.
@@ -183,7 +187,7 @@ class Navigator:
         session = await self._session(language_of(at.path))
         if not session.server.can("renameProvider"):
             return None
-        session, answer = await self._ask("rename", "renameProvider", "textDocument/rename", at, {"newName": new_name})
+        session, answer = await self._ask("rename", at, {"newName": new_name})
         edits = parse_workspace_edits(answer)
         self._record("rename", str(at), f"{len(edits)} edits", new_name)
         replacements = {(self._place(session, raw), text) for raw, text in edits}
@@ -199,12 +203,12 @@ class Navigator:
         for at in spots:
             if session is None:
                 session = await self._session(language_of(at.path))
-                self._ensure_offers(session.server, "goToDefinition", "definitionProvider")
+                self._ensure_offers(session.server, "goToDefinition")
             lines = (await asyncio.to_thread(session.documents.open, at.path)).split("\n")
             document: JsonObject = {"textDocument": {"uri": session.documents.uri(at.path)}}
             params: JsonObject = {**document, "position": {**_lsp_position(at, lines, session.server.encoding)}}
             try:
-                answer = await self._request(session, "textDocument/definition", params)
+                answer = await self._request(session, "goToDefinition", params)
             except Unavailable as error:
                 if is_server_gone(error):
                     raise _server_gone(error) from error
@@ -225,8 +229,9 @@ class Navigator:
         place = _lsp_position(at, text.split("\n"), session.server.encoding)
 
         async def ask(method: str, params: JsonObject) -> JsonValue:
-            return await self._request(session, method, params)
+            return await session.server.request(method, params, timeout_s=self._servers.timeout_s)
 
+        self._started_ns = time.perf_counter_ns()
         hierarchy = Hierarchy(ask, lambda uri: session.documents.path(uri) is not None)
         uri = session.documents.uri(self._workspace.relative(at.path))
         try:
@@ -238,7 +243,7 @@ class Navigator:
         self._record("typeHierarchy", str(at), f"{len(raw)} definitions")
         return tuple(sorted((self._place(session, each) for each in raw), key=lambda place: place.start))
 
-    async def find(self, symbol: str, *, path: str = "", language: str = "python") -> Position:
+    async def find(self, symbol: str, *, path: str = "") -> Position:
         """The place of a symbol by its name: `helper`, `Class.method`.
 
         A file that only uses the name gives the place of its first use.
@@ -247,7 +252,7 @@ class Navigator:
             UnknownName: No symbol has that name; `suggestions` has similar ones.
             InvalidInput: Several are; the hint lists them.
         """
-        matches = await self.find_all(symbol, path=path, language=language)
+        matches = await self.find_all(symbol, path=path)
         if len(matches) > 1 and not path:
             places = tuple(map(str, matches[:10]))
             raise InvalidInput(
@@ -257,7 +262,7 @@ class Navigator:
             )
         return matches[0]
 
-    async def find_all(self, symbol: str, *, path: str = "", language: str = "python") -> list[Position]:
+    async def find_all(self, symbol: str, *, path: str = "") -> list[Position]:
         """The places of all symbols of one name, as `find` finds one.
 
         Raises:
@@ -273,19 +278,17 @@ class Navigator:
                     if match := pattern.search(line):
                         return [Position(self._workspace.relative(path), number, match.start() + 1)]
         else:
-            candidates = await self.workspace_symbols(name, language=language)
+            candidates = await self.workspace_symbols(name)
             symbols = tuple(each for each in candidates if not each.place.is_outside)
             # Only their own files tell what they stand in.
             paths = sorted({each.place.path for each in symbols if each.name == name})[:_MOST_FILES]
             in_files = [each for path in paths for each in await self.document_symbols(path)]
             matches = [each for each in in_files if _matches_name(each, symbol)]
         if not matches:
-            from difflib import get_close_matches  # noqa: PLC0415 - only a wrong name needs it
-
             names = list(dict.fromkeys(each.name for each in symbols))
-            near = tuple(get_close_matches(name, names, n=5))
+            near = nearest(name, names, limit=5)
             hint = f"Available: {', '.join(names[:10])}." if names else "Name the file that contains it."
-            where = f"in {path!r}" if path else f"in the project's code in `{language}`"
+            where = f"in {path!r}" if path else "in the project's code in `python`"
             raise UnknownName(
                 f"No symbol {symbol!r} {where}.",
                 hint=f"Did you mean {', '.join(near)}?" if near else hint,
@@ -296,28 +299,26 @@ class Navigator:
         places = [each.place for each in {(each.place.path, each.container): each for each in tops or matches}.values()]
         return [place.start for place in places]
 
-    async def _places(
-        self, operation: str, capability: str, method: str, at: Position, more: JsonObject | None = None
-    ) -> tuple[Location, ...]:
-        session, answer = await self._ask(operation, capability, method, at, more)
+    async def _places(self, operation: str, at: Position, more: JsonObject | None = None) -> tuple[Location, ...]:
+        session, answer = await self._ask(operation, at, more)
         places = sorted({self._place(session, raw) for raw in parse_locations(answer)}, key=lambda place: place.start)
         self._record(operation, str(at), str(places[0]) if places else "", self._word(session, at))
         return tuple(places)
 
     async def _prepare_calls(self, at: Position) -> tuple[_Session, list[RawSymbol]]:
         operation = "prepareCallHierarchy"
-        session, answer = await self._ask(operation, "callHierarchyProvider", "textDocument/prepareCallHierarchy", at)
+        session, answer = await self._ask(operation, at)
         raw = parse_symbols(answer, session.documents.uri(at.path))
         self._record(
             operation, str(at), str(self._symbol(session, raw[0]).place) if raw else "", self._word(session, at)
         )
         return session, raw
 
-    async def _calls(self, operation: str, method: str, side: str, at: Position) -> tuple[HierarchyCall, ...]:
+    async def _calls(self, operation: str, side: str, at: Position) -> tuple[HierarchyCall, ...]:
         session, items = await self._prepare_calls(at)
         raw: list[RawCall] = []
         for item in items:
-            answer = await self._request(session, method, {"item": item.item})
+            answer = await self._request(session, operation, {"item": item.item})
             raw += parse_calls(answer, side, item.name_at.uri)
         calls = [
             HierarchyCall(
@@ -330,34 +331,27 @@ class Navigator:
         return tuple(sorted(calls, key=lambda call: (call.symbol.place.is_outside, call.symbol.place.start)))
 
     async def _ask(
-        self,
-        operation: str,
-        capability: str,
-        method: str,
-        at: Position,
-        more: JsonObject | None = None,
-        *,
-        whole: bool = False,
+        self, operation: str, at: Position, more: JsonObject | None = None, *, whole: bool = False
     ) -> tuple[_Session, JsonValue]:
         """One question about one place."""
         path = self._workspace.relative(at.path)
 
         async def ask() -> tuple[_Session, JsonValue]:
             session = await self._session(language_of(path))
-            self._ensure_offers(session.server, operation, capability)
+            self._ensure_offers(session.server, operation)
             lines = (await asyncio.to_thread(session.documents.open, path)).split("\n")
             self.files.add(path)
             session.lines[path] = lines
             document: JsonObject = {"textDocument": {"uri": session.documents.uri(path)}}
             if not whole:
                 document["position"] = {**_lsp_position(at, lines, session.server.encoding)}
-            return session, await self._request(session, method, {**document, **(more or {})})
+            return session, await self._request(session, operation, {**document, **(more or {})})
 
         return await _retry_once(ask)
 
-    async def _request(self, session: _Session, method: str, params: JsonObject) -> JsonValue:
+    async def _request(self, session: _Session, operation: str, params: JsonObject) -> JsonValue:
         self._started_ns = time.perf_counter_ns()
-        return await session.server.request(method, params, timeout_s=self._servers.timeout_s)
+        return await session.server.request(_REQUESTS[operation][1], params, timeout_s=self._servers.timeout_s)
 
     async def _session(self, language: str) -> _Session:
         async def connect() -> _Session:
@@ -367,7 +361,8 @@ class Navigator:
 
         return await _retry_once(connect)
 
-    def _ensure_offers(self, server: LanguageServer, operation: str, capability: str) -> None:
+    def _ensure_offers(self, server: LanguageServer, operation: str) -> None:
+        capability = _REQUESTS[operation][0]
         if not server.can(capability):
             raise Unavailable(
                 f"`{server.name}` does not offer `{operation}`.",

@@ -83,7 +83,25 @@ class LanguageServer:
         child = await Child.start(argv, cwd=str(root.parent), env=clean_environment({}))
         server = cls(child, Path(argv[0]).name)
         try:
-            await server._initialize(root, timeout_s)
+            uri = root.as_uri()
+            params: JsonObject = {
+                "processId": os.getpid(),
+                "clientInfo": {"name": "retinue"},
+                "rootUri": uri,
+                "workspaceFolders": [{"uri": uri, "name": root.name}],
+                "capabilities": _CAPABILITIES,
+            }
+            answer = await server.request("initialize", params, timeout_s=timeout_s)
+            capabilities = answer.get("capabilities") if isinstance(answer, dict) else None
+            if not isinstance(capabilities, dict):
+                raise Unavailable(
+                    f"`{server.name}` does not say what it can do.", hint="Configure another language server."
+                )
+            server.capabilities = capabilities
+            # A server that names no encoding counts UTF-16 units, as all did before LSP 3.17.
+            encoding = capabilities.get("positionEncoding")
+            server.encoding = encoding if isinstance(encoding, str) else "utf-16"
+            server.notify("initialized", {})
         except BaseException:
             await server._stop()
             raise
@@ -119,28 +137,6 @@ class LanguageServer:
                 self._connection.notify("exit", None)
                 await asyncio.wait({self._task}, timeout=_CLOSE_S)
         await self._stop()
-
-    async def _initialize(self, root: Path, timeout_s: float) -> None:
-        uri = root.as_uri()
-        answer = await self.request(
-            "initialize",
-            {
-                "processId": os.getpid(),
-                "clientInfo": {"name": "retinue"},
-                "rootUri": uri,
-                "workspaceFolders": [{"uri": uri, "name": root.name}],
-                "capabilities": _CAPABILITIES,
-            },
-            timeout_s=timeout_s,
-        )
-        capabilities = answer.get("capabilities") if isinstance(answer, dict) else None
-        if not isinstance(capabilities, dict):
-            raise Unavailable(f"`{self.name}` does not say what it can do.", hint="Configure another language server.")
-        self.capabilities = capabilities
-        # A server that names no encoding counts UTF-16 units, as all did before LSP 3.17.
-        encoding = capabilities.get("positionEncoding")
-        self.encoding = encoding if isinstance(encoding, str) else "utf-16"
-        self.notify("initialized", {})
 
     async def _run(self) -> None:
         try:
@@ -194,6 +190,7 @@ class LanguageServerPool:
             NotInstalled: There is no such server here.
             RetinueError: It cannot be started (see `Server.start`).
         """
+        # A server is read by a task of the loop that started it, and cannot be asked from another.
         loop = asyncio.get_running_loop()
         if loop is not self._loop:  # what ran in another loop ended with it
             self._loop, self._running, self._lock = loop, {}, asyncio.Lock()
@@ -299,7 +296,20 @@ class LspConnection:
         """Read what the server sends until it ends or breaks the protocol; requests under way then fail."""
         try:
             while (message := await read_message(self._reader)) is not None:
-                self._dispatch(message)
+                number, method = message.get("id"), message.get("method")
+                if not isinstance(method, str):
+                    if isinstance(number, int) and (future := self._pending.get(number)) and not future.done():
+                        future.set_result(message)
+                elif number is not None:
+                    answer: JsonObject = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
+                    if method == "workspace/configuration":
+                        params = message.get("params")
+                        items = params.get("items") if isinstance(params, dict) else None
+                        settings: list[JsonValue] = [None for _ in items] if isinstance(items, list) else []
+                        answer = {"result": settings}
+                    elif method in _ANSWERS:
+                        answer = {"result": _ANSWERS[method]}
+                    self._send({"jsonrpc": "2.0", "id": number, **answer})
             self.failure = self._unavailable("has ended.")
         except OutputInvalid as error:
             self.failure = error
@@ -368,24 +378,6 @@ class LspConnection:
                 )
         raise AssertionError  # pragma: no cover - the last attempt raises
 
-    def _dispatch(self, message: JsonObject) -> None:
-        number, method = message.get("id"), message.get("method")
-        if not isinstance(method, str):
-            if isinstance(number, int) and (future := self._pending.get(number)) and not future.done():
-                future.set_result(message)
-        elif number is not None:
-            answer: JsonObject
-            if method == "workspace/configuration":
-                params = message.get("params")
-                items = params.get("items") if isinstance(params, dict) else None
-                settings: list[JsonValue] = [None for _ in items] if isinstance(items, list) else []
-                answer = {"result": settings}
-            elif method in _ANSWERS:
-                answer = {"result": _ANSWERS[method]}
-            else:
-                answer = {"error": {"code": _METHOD_NOT_FOUND, "message": "not supported"}}
-            self._send({"jsonrpc": "2.0", "id": number, **answer})
-
     def _send(self, message: JsonObject) -> None:
         if self.failure is not None or self._writer.is_closing():
             raise self.failure or self._unavailable("has ended.")
@@ -414,6 +406,7 @@ _MAX_DEPTH: Final = 512
 
 def frame(message: JsonObject) -> bytes:
     """`message` as it goes over the wire."""
+    # The length counts bytes, not characters.
     body = json.dumps(message).encode()
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 

@@ -6,7 +6,6 @@ How single questions are answered is the business of `navigator`.
 import asyncio
 import io
 import re
-import time
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +13,8 @@ from typing import Any, Final
 
 from retinue.contract.definition import ToolSpec
 from retinue.contract.model import JsonMapping
-from retinue.errors import AccessDenied, DeadlineExceeded, InvalidInput, RetinueError
-from retinue.tools.port import ToolContext, ToolOutput
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
+from retinue.tools.port import ToolContext, ToolOutput, require_workspace, seconds_left, tool_spec
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
@@ -26,31 +25,24 @@ from .server import LanguageServerPool
 _MOST: Final = 200
 _LINE: Final = 200
 
-_SPEC: Final = ToolSpec(
-    name="lsp",
-    description=(
-        "Asks a language server about code: where a symbol is defined, what names it, who calls it, what a file "
-        "defines. "
-        "Give `file_path` with `line` and `character` (both from 1), or `symbol_name` alone. Answers are lines of "
-        "`file:line:column` with the text that stands there. Python needs no set-up."
-    ),
-    input_schema={
-        "type": "object",
-        "additionalProperties": False,
-        "required": ["operation"],
-        "properties": {
-            "operation": {"enum": list(OPERATIONS)},
-            "file_path": {
-                "type": "string",
-                "minLength": 1,
-                "description": "Relative to the workspace. For `workspaceSymbol`: any file of the language.",
-            },
-            "line": {"type": "integer", "minimum": 1},
-            "character": {"type": "integer", "minimum": 1},
-            "symbol_name": {"type": "string", "minLength": 1, "description": "`helper` or `Class.method`."},
-            "query": {"type": "string", "description": "For `workspaceSymbol`: a name or a part of it."},
+_SPEC: Final = tool_spec(
+    "lsp",
+    "Asks a language server about code: where a symbol is defined, what names it, who calls it, what a file defines. "
+    "Give `file_path` with `line` and `character` (both from 1), or `symbol_name` alone. Answers are lines of "
+    "`file:line:column` with the text that stands there. Python needs no set-up.",
+    {
+        "operation": {"enum": list(OPERATIONS)},
+        "file_path": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Relative to the workspace. For `workspaceSymbol`: any file of the language.",
         },
+        "line": {"type": "integer", "minimum": 1},
+        "character": {"type": "integer", "minimum": 1},
+        "symbol_name": {"type": "string", "minLength": 1, "description": "`helper` or `Class.method`."},
+        "query": {"type": "string", "description": "For `workspaceSymbol`: a name or a part of it."},
     },
+    required=("operation",),
     effects=("read",),
     timeout_s=60.0,
 )
@@ -63,13 +55,10 @@ class LspTool:
         servers: The language servers; those it makes itself end with `close`, or with the event loop.
     """
 
+    spec: ToolSpec = _SPEC
+
     def __init__(self, servers: LanguageServerPool | None = None) -> None:
         self._servers = servers or LanguageServerPool()
-
-    @property
-    def spec(self) -> ToolSpec:
-        """What it says of itself."""
-        return _SPEC
 
     async def use(self, arguments: JsonMapping, context: ToolContext, /) -> ToolOutput:
         """Answer one of the nine.
@@ -81,15 +70,11 @@ class LspTool:
             Unavailable: The server does not offer it, or is not here.
             DeadlineExceeded: It took too long.
         """
-        if context.workspace is None:
-            raise AccessDenied("There is no workspace to read code in.", hint="Start the run in a folder.")
-        navigator = Navigator(self._servers, context.workspace)
-        seconds = _SPEC.timeout_s
-        if context.deadline_ns is not None:
-            seconds = min(seconds, max(0.0, (context.deadline_ns - time.time_ns()) / 1e9))
+        workspace = require_workspace(context, _SPEC)
+        navigator = Navigator(self._servers, workspace)
         try:
-            async with asyncio.timeout(seconds):
-                lines = await _answer(navigator, context.workspace, arguments)
+            async with asyncio.timeout(seconds_left(_SPEC, context)):
+                lines = await _answer(navigator, workspace, arguments)
         except TimeoutError:
             raise DeadlineExceeded("The language server took too long.", hint="Ask for less.") from None
         shown_lines: list[str] = []
@@ -124,7 +109,16 @@ async def _answer(navigator: Navigator, workspace: Workspace, arguments: JsonMap
         query = str(arguments.get("query") or arguments.get("symbol_name") or "")
         language = language_of(str(arguments["file_path"])) if "file_path" in arguments else "python"
         return [_symbol_line(each) for each in await navigator.workspace_symbols(query, language=language)]
-    spot = await _position(navigator, arguments)
+    if "line" in arguments:
+        spot = Position(_file(arguments), int(arguments["line"]), int(arguments.get("character") or 1))
+    elif name := arguments.get("symbol_name"):
+        spot = await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
+    else:
+        raise InvalidInput(
+            "Neither a place nor a symbol is named.",
+            hint="Give `file_path`, `line` and `character`, or `symbol_name`.",
+            path="/symbol_name",
+        )
     match operation:
         case "goToDefinition":
             return list(map(_place_line, await navigator.definition(spot)))
@@ -155,20 +149,6 @@ def _file(arguments: JsonMapping) -> str:
     if not path:
         raise InvalidInput("`file_path` is missing.", hint="Name the file to look into.", path="/file_path")
     return str(path)
-
-
-async def _position(navigator: Navigator, arguments: JsonMapping) -> Position:
-    line: Any = arguments.get("line")
-    if line is not None:
-        return Position(_file(arguments), int(line), int(arguments.get("character") or 1))
-    name: Any = arguments.get("symbol_name")
-    if not name:
-        raise InvalidInput(
-            "Neither a place nor a symbol is named.",
-            hint="Give `file_path`, `line` and `character`, or `symbol_name`.",
-            path="/symbol_name",
-        )
-    return await navigator.find(str(name), path=str(arguments.get("file_path") or ""))
 
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")

@@ -194,25 +194,21 @@ def _bound_before(parents: Sequence[ast.AST], statements: Sequence[ast.stmt]) ->
     for node, inner in pairwise(path):
         if isinstance(node, _Function):
             bound = {each.arg for each in _arguments(node)}
-        bound |= _bound_by(node, inner)
+        match node:
+            case ast.For() | ast.AsyncFor() if inner in node.body:
+                bound |= set(bound_names([node.target]))
+            case ast.With() | ast.AsyncWith():
+                bound |= set(bound_names([each.optional_vars for each in node.items if each.optional_vars]))
+            case ast.Try():
+                bound |= {each.name for each in node.handlers if each.name and inner in each.body}
+            case ast.Match():
+                bound |= {name for case in node.cases if inner in case.body for name in bound_names([case.pattern])}
+            case _:
+                pass
         for body in bodies(node):
             place = next((number for number, each in enumerate(body) if each is inner), 0)
             bound |= surely_bound(body[:place])
     return bound
-
-
-def _bound_by(node: ast.AST, inner: ast.AST) -> set[str]:
-    match node:
-        case ast.For() | ast.AsyncFor() if inner in node.body:
-            return set(bound_names([node.target]))
-        case ast.With() | ast.AsyncWith():
-            return set(bound_names([each.optional_vars for each in node.items if each.optional_vars]))
-        case ast.Try():
-            return {each.name for each in node.handlers if each.name and inner in each.body}
-        case ast.Match():
-            return {name for case in node.cases if inner in case.body for name in bound_names([case.pattern])}
-        case _:
-            return set()
 
 
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -223,9 +219,6 @@ def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
     for field in ("handlers", "cases"):
         for each in getattr(node, field, ()):
             yield each.body
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -264,7 +257,14 @@ def read_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield name
                 yield from read_names([node.value])
             case ast.Lambda() | ast.FunctionDef() | ast.AsyncFunctionDef():
-                yield from _function_reads(node)
+                arguments = _arguments(node)
+                yield from read_names([*node.args.defaults, *filter(None, node.args.kw_defaults)])
+                yield from read_names(each.annotation for each in arguments if each.annotation)
+                body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
+                if not isinstance(node, ast.Lambda):
+                    yield from read_names([*node.decorator_list, *([node.returns] if node.returns else [])])
+                own = {each.arg for each in arguments} | set(bound_names(body))
+                yield from (name for name in read_names(body) if name not in own)
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
                 bound = set(bound_names(each.target for each in node.generators))
                 yield from read_names([node.generators[0].iter])
@@ -332,17 +332,6 @@ def _statement_free_names(statement: ast.stmt, certain: frozenset[str]) -> Itera
                 yield from free_names(case.body, inner)
         case _:
             yield from read_names([statement])
-
-
-def _function_reads(node: ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    signature, arguments = node.args, _arguments(node)
-    yield from read_names([*signature.defaults, *filter(None, signature.kw_defaults)])
-    yield from read_names(each.annotation for each in arguments if each.annotation)
-    body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
-    if isinstance(node, _FUNCTIONS):
-        yield from read_names([*node.decorator_list, *([node.returns] if node.returns else [])])
-    bound = {each.arg for each in arguments} | set(bound_names(body))
-    yield from (name for name in read_names(body) if name not in bound)
 
 
 def _common(ways: Sequence[Sequence[ast.stmt]]) -> set[str]:

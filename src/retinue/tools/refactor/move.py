@@ -13,7 +13,8 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from retinue.errors import InvalidInput, MissingFile, RetinueError, UnknownName
-from retinue.tools.structure import Resolver, structure_of
+from retinue.tools.structure.graph import Resolver, shortest_path
+from retinue.tools.structure.python import structure_of
 from retinue.tools.tree import glob
 from retinue.tools.workspace import Workspace
 
@@ -138,8 +139,12 @@ class _Move:
                     each,
                     instead=f"from {module_name_like(other, each, self._new.path)} import {self._name}{short}",
                 )
-            elif (is_module := _module_of(each, self._old.path)) is not None:
-                self._update_attributes(other, each, is_module)
+                continue
+            # By what expression the file speaks of the old module, when it imports that whole.
+            files = each.files if not each.name else [f"{file}/{each.name}".removeprefix("./") for file in each.files]
+            if _names_file(files, self._old.path):
+                bound = each.local_name if each.name else each.alias.asname or each.alias.name
+                self._update_attributes(other, each, bound)
         dotted = f"{PurePosixPath(self._old.path).stem}.{self._name}"
         for node in ast.walk(other.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and dotted in node.value:
@@ -181,7 +186,16 @@ class _Move:
                 ):
                     raise _refusal(f"{name!r} means something else in {self._new.path!r}", "Rename one of them first.")
             elif name in imports_by_name:
-                self._new.add_import(_import_statement(self._old, imports_by_name[name], self._new))
+                each = imports_by_name[name]
+                short = f" as {each.alias.asname}" if each.alias.asname else ""
+                if isinstance(each.node, ast.Import):
+                    self._new.add_import(f"import {each.alias.name}{short}")
+                    continue
+                module = f"{'.' * each.node.level}{each.node.module or ''}"
+                if each.node.level and PurePosixPath(self._old.path).parent != PurePosixPath(self._new.path).parent:
+                    base = self._old.module_files(each.node.level, each.node.module or "")[0]
+                    module = relative_module(self._new.path, f"{base}.py")
+                self._new.add_import(f"from {module} import {each.name}{short}")
             else:
                 self._new.add_import(
                     f"from {module_name(self._workspace, self._new.path, self._old.path)} import {name}"
@@ -250,28 +264,6 @@ def _is_from(each: ImportedName, path: str, name: str) -> bool:
     return each.name == name and _names_file(each.files, path)
 
 
-def _module_of(each: ImportedName, path: str) -> str | None:
-    """By what expression a file speaks of the module `path` that it imports whole; None when it does not."""
-    if not each.name:
-        if not _names_file(each.files, path):
-            return None
-        return each.alias.asname or each.alias.name
-    inner = tuple(f"{file}/{each.name}".removeprefix("./") for file in each.files)
-    return each.local_name if _names_file(inner, path) else None
-
-
-def _import_statement(old: ModuleSource, each: ImportedName, new: ModuleSource) -> str:
-    short = f" as {each.alias.asname}" if each.alias.asname else ""
-    if isinstance(each.node, ast.Import):
-        return f"import {each.alias.name}{short}"
-    module = each.node.module or ""
-    if each.node.level and PurePosixPath(old.path).parent != PurePosixPath(new.path).parent:
-        base = old.module_files(each.node.level, module)[0]
-        module = relative_module(new.path, f"{base}.py")
-        return f"from {module} import {each.name}{short}"
-    return f"from {'.' * each.node.level}{module} import {each.name}{short}"
-
-
 def _refusal(why: str, hint: str) -> InvalidInput:
     return InvalidInput(f"This cannot be moved: {why}.", hint=hint)
 
@@ -283,7 +275,7 @@ def find_new_cycle(workspace: Workspace, changes: ChangeSet) -> tuple[str, ...]:
     for change in changes.files:
         fresh = graph.imports_of(change.path) - graph.imports_in(change.path, change.before or "")
         for target in sorted(fresh):
-            if route := graph.route(target, change.path):
+            if route := shortest_path(target, change.path, lambda path: sorted(graph.imports_of(path))):
                 return (change.path, *route)
     return ()
 
@@ -309,18 +301,3 @@ class _ImportGraph:
     def imports_in(self, path: str, text: str) -> frozenset[str]:
         imports = structure_of(path, text.encode()).imports
         return frozenset(file for one in imports if one.when == "always" for file in self._resolver.files(one, path))
-
-    def route(self, start: str, end: str) -> tuple[str, ...]:
-        """The files from `start` to `end`, both included; empty when none leads there."""
-        before = {start: ""}
-        waiting = [start]
-        while waiting and end not in before:
-            path = waiting.pop(0)
-            for each in sorted(self.imports_of(path)):
-                if each not in before:
-                    before[each] = path
-                    waiting.append(each)
-        route = [end] if end in before else []
-        while route and before[route[-1]]:
-            route.append(before[route[-1]])
-        return tuple(reversed(route))

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from retinue.errors import AccessDenied, InvalidInput, Unavailable
-from retinue.tools.lsp import Location, NameMentions, Navigator, Position, classify_mentions, language_of, name_at
+from retinue.tools.lsp.locations import Location, Position, language_of
+from retinue.tools.lsp.navigator import Navigator
+from retinue.tools.lsp.tool import NameMentions, classify_mentions, name_at
 from retinue.tools.workspace import Workspace
 
 from .extract import bound_names, names_of
@@ -83,6 +85,7 @@ async def rename(navigator: Navigator, workspace: Workspace, at: Position, new: 
     if old == new:
         raise InvalidInput(f"It is called {new!r} already.", hint="Give another name.", path="/new_name")
     definitions = await _definitions(navigator, at, old)
+    # By all its definitions: a server renames only the override that it is asked about.
     plan = _RenamePlan(NameMentions(old))
     for spot in definitions or (at,):
         for place, text in await _places(navigator, spot, old, new):

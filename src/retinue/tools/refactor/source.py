@@ -130,6 +130,7 @@ class ChangeSet:
                 raise InvalidInput(
                     f"{change.path!r} has changed since it was read.", hint="Make the change again from what is there."
                 )
+        # There is no transaction over files: what was written is put back when a later one fails.
         undo_log: list[tuple[FileUpdate, bytes | None]] = []
         try:
             for change in self.files:
@@ -158,6 +159,7 @@ def apply_edits(text: str, edits: Iterable[SourceEdit]) -> str:
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
+    # A set: two references to one place give the same edit twice.
     spans = sorted(
         {
             (_offset(starts, edit.line, edit.column), _offset(starts, edit.end_line, edit.end_column), edit.text)

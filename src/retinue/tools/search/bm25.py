@@ -1,8 +1,8 @@
 """Okapi BM25 over an inverted index in memory, for some ten thousand short documents.
 
 A document is a list of tokens of any kind (words, character runs, both); what its number stands for is its caller's
-matter. It holds no text, learns nothing and forgets nothing: build a new one when the documents change. `terms` and
-`char_grams` make tokens of a text.
+matter. It holds no text, learns nothing and forgets nothing: build a new one when the documents change. `terms` makes
+tokens of a text.
 """
 
 import re
@@ -14,6 +14,11 @@ from math import log
 from typing import Final
 from unicodedata import combining, normalize
 
+_K1: Final = 1.2
+"""How soon repeats of a token stop counting."""
+_B: Final = 0.75
+"""How much a long document is held back, from 0 to 1."""
+
 
 class Bm25:
     """Scores documents, numbered from 0 in the order given, against queries.
@@ -23,11 +28,9 @@ class Bm25:
 
     Args:
         documents: Their tokens.
-        k1: How soon repeats of a token stop counting.
-        b: How much a long document is held back, from 0 to 1.
     """
 
-    def __init__(self, documents: Iterable[Iterable[str]], *, k1: float = 1.2, b: float = 0.75) -> None:
+    def __init__(self, documents: Iterable[Iterable[str]]) -> None:
         lengths = array("L")
         ids: dict[str, array[int]] = {}
         counts: dict[str, array[int]] = {}
@@ -41,14 +44,14 @@ class Bm25:
                 counts[token].append(count)
         average = sum(lengths) / len(lengths) if lengths else 0.0
         # What is added to tf below the line depends on the document alone.
-        damping = [k1 * (1 - b + b * length / average) if average else k1 for length in lengths]
+        damping = [_K1 * (1 - _B + _B * length / average) if average else _K1 for length in lengths]
         self._size = len(lengths)
         self._ids = ids
         self._weights = {
             token: array(
                 "d",
                 (
-                    self._idf(len(where)) * count * (k1 + 1) / (count + damping[number])
+                    self._idf(len(where)) * count * (_K1 + 1) / (count + damping[number])
                     for number, count in zip(where, counts[token], strict=True)
                 ),
             )
@@ -118,18 +121,6 @@ STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 def terms(text: str) -> list[str]:
     """All search terms of `text` in order, with repeats: `readAllLines` gives `readalllin`, `read`, `all`, `lin`."""
     return [term for word in WORD.findall(text) for term in expand(word)]
-
-
-def char_grams(text: str, *, size: int = 4) -> list[str]:
-    """The runs of `size` characters in the words of `text`, each framed by one space: `cat` gives ` cat` and `cat `.
-
-    They find what words miss: compounds, endings, typing mistakes. A word shorter than a run is one run.
-    """
-    grams: list[str] = []
-    for word in WORD.findall(strip_accents(text)):
-        framed = f" {word[:_LONGEST]} "
-        grams += [framed[start : start + size] for start in range(max(1, len(framed) - size + 1))]
-    return grams
 
 
 def strip_accents(text: str) -> str:

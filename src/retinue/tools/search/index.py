@@ -69,7 +69,7 @@ ORDER BY bm25(words, 4.0, 1.0, 2.0), files.path, start LIMIT ?
 _CALLED: Final = """
 SELECT path, kind, start, stop, passages.name, passages.title, 0.0
 FROM words JOIN passages ON passages.id = words.rowid JOIN files ON files.id = passages.file
-WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT ?
+WHERE words MATCH ? AND passages.name = ? AND kind = 'code' ORDER BY path, start LIMIT 100
 """
 _INSERTS: Final = ("INSERT INTO files", "INSERT INTO passages", "INSERT INTO words (rowid, title, body, name)")
 _VALUES: Final = 990
@@ -136,7 +136,17 @@ class Index:
         tree = blake2b(repr(workspace).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         self.path = None if cache_dir is None else Path(cache_dir) / f"passages-{_SCHEMA_VERSION}-{tree}.sqlite3"
         self._warnings: list[str] = []
-        self._database = self._open_database()
+        try:
+            if self.path is not None:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                status = os.lstat(self.path) if os.path.lexists(self.path) else None
+                if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
+                    self.path.unlink()  # a link or a pipe that another program put there
+                with suppress(FileExistsError):
+                    os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
+            self._database = _create_database(self.path or ":memory:")
+        except (OSError, sqlite3.Error) as error:
+            self._database = self._replace_database(error)
 
     def __enter__(self) -> Self:
         return self
@@ -186,9 +196,9 @@ class Index:
             lambda: [row[0] for row in self._rows("SELECT path FROM files WHERE reason = '' ORDER BY path")]
         )
 
-    def definitions_of(self, name: str, *, limit: int = 100) -> list[PassageHit]:
+    def definitions_of(self, name: str) -> list[PassageHit]:
         """The passages of code that define `name`, spelled as it is."""
-        return self._hits(_CALLED, (f"name : {_phrase(name)}", name, limit)) if _phrase(name) else []
+        return self._hits(_CALLED, (f"name : {_phrase(name)}", name)) if _phrase(name) else []
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[list[int], int]:
         """In how many passages each of `words` stands, and how many there are."""
@@ -220,23 +230,10 @@ class Index:
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
-    def _open_database(self) -> sqlite3.Connection:
-        if self.path is None:
-            return _create_database(":memory:")
-        try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            status = os.lstat(self.path) if os.path.lexists(self.path) else None
-            if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid()):
-                self.path.unlink()  # a link or a pipe that another program put there
-            with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL, 0o600))
-            return _create_database(self.path)
-        except (OSError, sqlite3.Error) as error:
-            return self._replace_database(error)
-
     def _replace_database(self, error: Exception) -> sqlite3.Connection:
         """Another database in place of one that is damaged or cannot be used: a new file, or none."""
         self._warnings.append(f"the search index {str(self.path)!r} was not usable and is rebuilt: {error}")
+        # Locked or full is no damage: another process may be using the file.
         is_busy = isinstance(error, sqlite3.OperationalError)
         if self.path is not None and not is_busy:
             with suppress(OSError, sqlite3.Error):
@@ -315,11 +312,24 @@ class Index:
             database.executemany(f"DELETE FROM passages WHERE id BETWEEN {of_file}", changed)  # noqa: S608 - constant
             database.executemany("DELETE FROM files WHERE path = ?", changed)
             numbers = self._rows("SELECT (SELECT max(id) FROM files), (SELECT max(rowid) FROM words)")[0]
+            # One thread, which has the connection for itself until the last row is in.
             with ThreadPoolExecutor(1) as executor, _Writer(database, executor, *numbers) as writer:
                 for number, entry in enumerate(stale):
                     if progress is not None and number % _REPORT_EVERY == 0:
                         progress(total - len(stale) + number, total)
-                    file_states[entry.path] = self._index_file(entry, writer)
+                    try:
+                        data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
+                    except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
+                        file_states[entry.path] = "", error.message
+                        continue
+                    text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
+                    reason = skip_reason(entry.path, text) if text or not data else "it is binary"
+                    # A file that changed a moment ago may do so again without looking older: its age proves nothing.
+                    state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
+                    kind = kind_of(entry.path) or "data"
+                    passages = () if reason else split_passages(entry.path, kind, text)
+                    writer.add_file(entry.path, state, kind, reason, passages)
+                    file_states[entry.path] = state, reason
         finally:
             # Also when it was stopped half-way: what was read is not read again, and can be searched.
             database.execute("COMMIT")
@@ -329,20 +339,6 @@ class Index:
             self._database.executescript(f"{_EMPTY}{_TABLES}")
             self._refresh(None)
         return file_states
-
-    def _index_file(self, entry: FileEntry, writer: "_Writer") -> tuple[str, str]:
-        """Put the passages of one file into the index; its state, and why it is not searched."""
-        try:
-            data = self._workspace.read_bytes(entry.path, max_bytes=_LARGEST)
-        except RetinueError as error:  # it vanished, grew, or may not be read; the next look tries again
-            return "", error.message
-        text = "" if is_binary(data) else decode(data).text.replace("\r\n", "\n")
-        reason = skip_reason(entry.path, text) if text or not data else "it is binary"
-        # A file that changed a moment ago may change again without looking older: its age proves nothing yet.
-        state = _state(entry) if entry.mtime_ns < time_ns() - _UNSETTLED_NS else ""
-        kind = kind_of(entry.path) or "data"
-        writer.add_file(entry.path, state, kind, reason, () if reason else split_passages(entry.path, kind, text))
-        return state, reason
 
 
 class _Writer:
@@ -382,6 +378,7 @@ class _Writer:
     def _flush(self) -> None:
         rows = self._rows
         self._rows, self._size = ([], [], []), 0
+        # At most one batch waits, so memory stays bounded when SQLite is the slower one.
         self._wait()
         self._pending = self._executor.submit(self._insert, rows)
 

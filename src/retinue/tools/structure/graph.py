@@ -6,7 +6,7 @@ Imports are followed by the names of files alone. Pure: no file is opened here.
 import posixpath
 import tomllib
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
@@ -118,26 +118,30 @@ class Resolver:
 
     def files(self, statement: ModuleImport, importer: str) -> list[str]:
         """The files that `statement`, an import of `importer`, leads to; itself is none."""
-        suffix = importer.rpartition(".")[2]
+        suffix, target, paths = importer.rpartition(".")[2], statement.target, list[str]()
         if suffix == "py":
-            paths = self._of_python(statement, importer)
+            target = absolute_name(target, importer)
+            for name in statement.names:
+                inner = self._module(f"{target}.{name}" if target else name, importer)
+                paths += [inner] if inner else self._longest(target, importer)
+            if not statement.names:  # `import a.b` runs `a` as well, but what is asked for is `a.b`
+                paths += self._longest(target, importer)
         elif suffix == "go":
-            paths = self._of_go(statement.target)
+            for module, folder in self._go.items():
+                if target == module or target.startswith(f"{module}/"):
+                    place = posixpath.normpath(posixpath.join(folder, target[len(module) + 1 :])).lstrip(".")
+                    paths += [self._go_files[place]] if place in self._go_files else []
         elif suffix == "rs":
-            paths = self._of_rust(statement.target, importer)
-        else:
-            paths = self._of_script(statement.target, importer)
+            paths += self._of_rust(target, importer)
+        elif target.startswith("."):
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
+            # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
+            ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
+            stem = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
+            candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((stem, place)) for end in ends)]
+            candidates += [f"{place}/index{end}" for end in ends]
+            paths += [path for path in candidates if path in self._paths][:1]
         return [path for path in dict.fromkeys(paths) if path != importer]
-
-    def _of_python(self, statement: ModuleImport, importer: str) -> Iterator[str]:
-        target = absolute_name(statement.target, importer)
-        if not statement.names:
-            # `import a.b` runs `a` as well, but what is asked for is `a.b`.
-            yield from self._longest(target, importer)
-            return
-        for name in statement.names:
-            inner = self._module(f"{target}.{name}" if target else name, importer)
-            yield from [inner] if inner else self._longest(target, importer)
 
     def _longest(self, dotted: str, importer: str) -> Iterator[str]:
         parts = dotted.split(".")
@@ -160,26 +164,6 @@ class Resolver:
             return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], folders)), -len(path)
 
         return max(paths, key=closeness, default=None)
-
-    def _of_script(self, target: str, importer: str) -> Iterator[str]:
-        if not target.startswith("."):
-            return
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(importer), target))
-        # TypeScript says `./x.js` for what `./x.ts` will become; a file that stands there as it is said goes first.
-        ends = (*_TYPED, *_SCRIPTS) if importer.endswith(_TYPED) else (*_SCRIPTS, *_TYPED)
-        stem = posixpath.splitext(place)[0] if place.endswith(_SCRIPTS) else place
-        candidates = [place, *(f"{one}{end}" for one in dict.fromkeys((stem, place)) for end in ends)]
-        candidates += [f"{place}/index{end}" for end in ends]
-        yield from [path for path in candidates if path in self._paths][:1]
-
-    def _of_go(self, target: str) -> Iterator[str]:
-        for module, folder in self._go.items():
-            if target == module or target.startswith(f"{module}/"):
-                path = self._go_files.get(
-                    posixpath.normpath(posixpath.join(folder, target[len(module) + 1 :])).lstrip(".")
-                )
-                if path is not None:
-                    yield path
 
     def _of_rust(self, target: str, importer: str) -> Iterator[str]:
         first, *rest = target.split("::")
@@ -399,10 +383,11 @@ def find_cycles(graph: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     """
     cycles: dict[tuple[str, ...], None] = {}
     for tangle in strongly_connected(graph):
-        inside = set(tangle)
-        edges = [(one, other) for one in sorted(tangle) for other in graph[one] if other in inside]
+        members = set(tangle)
+        inside = {one: [other for other in graph[one] if other in members] for one in tangle}
+        edges = [(one, other) for one in sorted(tangle) for other in inside[one]]
         for source, target in edges[:_SEARCHED]:
-            cycle = _shortest_path(target, source, graph, inside)
+            cycle = shortest_path(target, source, inside.__getitem__)
             start = cycle.index(min(cycle))
             cycles[(*cycle[start:], *cycle[:start])] = None
     return sorted(cycles, key=lambda one: (len(one), one))[:_MOST]
@@ -441,16 +426,17 @@ def _walk(start: str, graph: Mapping[str, Sequence[str]], visited: set[str]) -> 
     return order
 
 
-def _shortest_path(start: str, end: str, graph: Mapping[str, Sequence[str]], inside: set[str]) -> tuple[str, ...]:
-    before: dict[str, str] = {start: ""}
+def shortest_path(start: str, end: str, successors: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    """The nodes from `start` to `end`, both included; empty when none leads there."""
+    before = {start: ""}
     waiting = deque([start])
-    while end not in before:
+    while waiting and end not in before:
         node = waiting.popleft()
-        for other in graph[node]:
-            if other in inside and other not in before:
+        for other in successors(node):
+            if other not in before:
                 before[other] = node
                 waiting.append(other)
-    path = [end]
-    while path[-1] != start:
+    path = [end] if end in before else []
+    while path and before[path[-1]]:
         path.append(before[path[-1]])
     return tuple(reversed(path))

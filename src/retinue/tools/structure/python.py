@@ -2,7 +2,7 @@
 
 import ast
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
@@ -74,6 +74,7 @@ class _SyntaxReader:
         while self._waiting:
             node, owner, when, scope = self._waiting.pop()
             kind = node.__class__
+            # Most nodes are leaves, and this is the hot loop over a whole project.
             if kind in _LEAVES:
                 continue
             self.counts[owner] += _decisions(node)
@@ -198,37 +199,35 @@ def read_by_grammar(data: bytes, language: Language) -> Structure:
         if node.type in _STATEMENTS and any(one.type == "type" and not one.is_named for one in node.children[:2]):
             is_typing = True
         when: When = "typing" if is_typing else "deferred" if node.type in _FUNCTIONS else outer
-        targets = _READERS[language](node)
+        targets = _imports_in(node, language)
         imports += [ModuleImport(target, (), node.start_point[0] + 1, when) for target in targets]
         if not targets:
             waiting.extend((child, when) for child in reversed(node.named_children))
     return Structure(tuple(imports), functions, 0, lines)
 
 
-def _javascript(node: "Node") -> list[str]:
-    if node.type in (*_STATEMENTS, "import_require_clause"):
-        return _strings(node.child_by_field_name("source"))
-    if node.type == "call_expression":
-        callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if callee and arguments and (callee.type == "import" or _text(callee) == "require"):
-            return _strings(arguments.named_children[0] if arguments.named_children else None)
-    return []
+def _imports_in(node: "Node", language: Language) -> list[str]:
+    """What a node asks for, by itself; empty when it is no import."""
+    match language, node.type:
+        case "rust", "use_declaration":
+            argument = node.child_by_field_name("argument")
+            return [] if argument is None else rust_paths(_text(argument))
+        case "go", "import_spec":
+            path = node.child_by_field_name("path")
+            return [] if path is None else [_text(path)[1:-1]]
+        case "javascript" | "typescript" | "tsx", "export_statement" | "import_statement" | "import_require_clause":
+            return _strings(node.child_by_field_name("source"))
+        case "javascript" | "typescript" | "tsx", "call_expression":
+            callee, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+            if callee and arguments and (callee.type == "import" or _text(callee) == "require"):
+                return _strings(arguments.named_children[0] if arguments.named_children else None)
+            return []
+        case _:
+            return []
 
 
 def _strings(node: "Node | None") -> list[str]:
     return [_text(node)[1:-1]] if node is not None and node.type == "string" else []
-
-
-def _rust(node: "Node") -> list[str]:
-    if node.type != "use_declaration":
-        return []
-    argument = node.child_by_field_name("argument")
-    return [] if argument is None else rust_paths(_text(argument))
-
-
-def _go(node: "Node") -> list[str]:
-    path = node.child_by_field_name("path") if node.type == "import_spec" else None
-    return [] if path is None else [_text(path)[1:-1]]
 
 
 def _text(node: "Node") -> str:
@@ -255,12 +254,3 @@ def rust_paths(use_clause: str) -> list[str]:
         elif is_name:
             word += character
     return paths
-
-
-_READERS: Final[Mapping[Language, Callable[["Node"], list[str]]]] = {
-    "go": _go,
-    "javascript": _javascript,
-    "rust": _rust,
-    "tsx": _javascript,
-    "typescript": _javascript,
-}

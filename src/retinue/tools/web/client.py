@@ -11,7 +11,7 @@ import re
 import ssl
 import time
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -35,8 +35,6 @@ from retinue.tools.encoding import encoding_of
 from retinue.tools.web.url import Guard, WebUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import httpcore
 
 USER_AGENT: Final = "retinue/0 (+https://github.com/retinue/retinue; fetches pages that its user asks for)"
@@ -100,14 +98,6 @@ class WebClient:
             NotInstalled: The extra `web` is missing.
         """
         self.guard.check(url)
-        try:
-            importlib.import_module("anyio")  # what httpcore connects with
-            import httpcore  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise NotInstalled(
-                f"The package `{error.name}` is not installed, and pages are fetched by it.",
-                hint="install `retinue[web]`",
-            ) from error
         request_headers = {
             "Host": url.authority,
             "User-Agent": USER_AGENT,
@@ -118,13 +108,10 @@ class WebClient:
             request_headers["Content-Length"] = str(len(content))
         times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}
         async with (
-            _translate_errors(url.host),
-            self._pool(url) as pool,
+            self._pool(url) as (pool, place),
             pool.stream(
                 method,
-                httpcore.URL(
-                    scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
-                ),
+                place,
                 headers=[(name.encode(), value.encode()) for name, value in request_headers.items()],
                 content=content or None,
                 extensions={"timeout": times},
@@ -143,75 +130,78 @@ class WebClient:
             return WebResponse(url, response.status, response_headers, body, truncated)
 
     @asynccontextmanager
-    async def _pool(self, url: WebUrl) -> "AsyncGenerator[httpcore.AsyncConnectionPool]":
-        import httpcore  # noqa: PLC0415 - optional
-
+    async def _pool(self, url: WebUrl) -> "AsyncGenerator[tuple[httpcore.AsyncConnectionPool, httpcore.URL]]":
+        """Connections for `url`, and it as httpcore writes it; what goes wrong with them is one of our errors."""
+        try:
+            importlib.import_module("anyio")  # what httpcore connects with
+            import httpcore  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise NotInstalled(
+                f"The package `{error.name}` is not installed, and pages are fetched by it.",
+                hint="install `retinue[web]`",
+            ) from error
         proxy = self._proxy_for(url)
         if self._trust is None and url.scheme == "https":  # made once, since reading it takes 20 ms
             custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
             self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
-        trust = self._trust
-        if proxy is None:
-            # httpcore uses its methods only; its base class cannot be named here without importing it.
-            backend = cast("httpcore.AsyncNetworkBackend", _GuardedBackend(self.guard))
-            async with httpcore.AsyncConnectionPool(ssl_context=trust, network_backend=backend) as pool:
-                yield pool
-        else:
-            async with httpcore.AsyncConnectionPool(ssl_context=trust, proxy=proxy) as pool:
-                yield pool
+        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
+        anyio_backend = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+        guarded = _GuardedBackend(self.guard, anyio_backend, httpcore.ConnectError)
+        try:
+            async with httpcore.AsyncConnectionPool(
+                ssl_context=self._trust,
+                proxy=None if proxy is None else httpcore.Proxy(proxy[0], auth=proxy[1]),
+                # httpcore uses its methods only; its base class cannot be named here without importing it.
+                network_backend=cast("httpcore.AsyncNetworkBackend", guarded) if proxy is None else None,
+            ) as pool:
+                target = url.target.encode()
+                yield (
+                    pool,
+                    httpcore.URL(scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=target),
+                )
+        except httpcore.TimeoutException as error:
+            raise DeadlineExceeded(
+                f"{url.host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
+            ) from error
+        except httpcore.LocalProtocolError:  # its message quotes the header, which may hold a key
+            raise InvalidInput(
+                f"The request to {url.host!r} cannot be sent: a header holds characters that none may hold.",
+                hint="Check the key or the URL.",
+            ) from None
+        except httpcore.RemoteProtocolError as error:
+            why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
+            raise OutputInvalid(f"What {url.host!r} says is not HTTP: {why}.", hint="Try another page.") from error
+        except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
+            cause: BaseException = error
+            while cause.__cause__ is not None:
+                cause = cause.__cause__
+            why = str(cause) or type(cause).__name__
+            raise NetworkError(
+                f"{url.host!r} cannot be reached: {why}.", hint="Check the URL, or try later."
+            ) from error
 
-    def _proxy_for(self, url: WebUrl) -> "httpcore.Proxy | None":
-        if self._proxy == "ignore":
-            return None
+    def _proxy_for(self, url: WebUrl) -> tuple[str, tuple[bytes, bytes] | None] | None:
+        """The URL of the proxy to go through, and its user and password."""
         proxies = getproxies_environment()
         proxy = proxies.get(url.scheme) or proxies.get("all")
-        if not proxy or proxy_bypass(url.authority):
+        if self._proxy == "ignore" or not proxy or proxy_bypass(url.authority):
             return None
         if self._proxy == "refuse":
             raise AccessDenied(
                 "The environment names a proxy, and behind a proxy the address that is reached cannot be checked.",
                 hint='Allow it (`proxy="use"`) or go around it (`proxy="ignore"`).',
             )
-        import httpcore  # noqa: PLC0415 - optional
-
         try:  # what is not a URL may hold a password, and is not repeated
             parts = urlsplit(proxy)
             name, password, place = parts.username, parts.password, parts.netloc.rpartition("@")[2]
-            address = httpcore.URL(f"{parts.scheme}://{place}/")
+            is_url = parts.scheme in ("http", "https") and bool(parts.hostname) and place.isascii()
             _ = parts.port  # raises when it is not a number
-        except (ValueError, UnicodeError):
-            address, name, password = None, None, None
-        if address is None or not address.host or address.scheme not in (b"http", b"https"):
+        except ValueError:
+            is_url, name, password, place = False, None, None, ""
+        if not is_url:
             raise InvalidInput("The proxy in the environment is not an http or https URL.", hint="Correct it.")
-        return httpcore.Proxy(
-            address, auth=(unquote(name).encode(), unquote(password or "").encode()) if name else None
-        )
-
-
-@asynccontextmanager
-async def _translate_errors(host: str) -> AsyncGenerator[None]:
-    import httpcore  # noqa: PLC0415 - optional
-
-    try:
-        yield
-    except httpcore.TimeoutException as error:
-        raise DeadlineExceeded(
-            f"{host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
-        ) from error
-    except httpcore.LocalProtocolError:  # its message quotes the header, which may hold a key
-        raise InvalidInput(
-            f"The request to {host!r} cannot be sent: a header holds characters that none may hold.",
-            hint="Check the key or the URL.",
-        ) from None
-    except httpcore.RemoteProtocolError as error:
-        why = str(error).partition(":")[0].rstrip(".")  # behind the colon it quotes what came
-        raise OutputInvalid(f"What {host!r} says is not HTTP: {why}.", hint="Try another page.") from error
-    except (httpcore.NetworkError, httpcore.ProxyError, OSError) as error:
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        why = str(cause) or type(cause).__name__
-        raise NetworkError(f"{host!r} cannot be reached: {why}.", hint="Check the URL, or try later.") from error
+        auth = (unquote(name).encode(), unquote(password or "").encode()) if name else None
+        return f"{urlsplit(proxy).scheme}://{place}/", auth
 
 
 class _GuardedBackend:
@@ -221,13 +211,8 @@ class _GuardedBackend:
     still proves the name, not the address.
     """
 
-    def __init__(self, guard: Guard) -> None:
-        import httpcore  # noqa: PLC0415 - optional
-
-        self._guard = guard
-        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
-        self._inner = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
-        self._connect_error = httpcore.ConnectError
+    def __init__(self, guard: Guard, inner: "httpcore.AsyncNetworkBackend", connect_error: type[Exception]) -> None:
+        self._guard, self._inner, self._connect_error = guard, inner, connect_error
 
     async def connect_tcp(
         self,
@@ -325,6 +310,7 @@ async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: i
         raise OutputInvalid(
             f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
         )
+    # Unpacked as it comes, and never more than was granted: a small answer can unpack to gigabytes.
     inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
     body = bytearray()
     received_size = 0

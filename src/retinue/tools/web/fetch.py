@@ -78,6 +78,7 @@ class WebFetch:
                     )
                     return ToolOutput(text, data={"url": response.url.text, "moved_to": response.to.text})
                 page = await asyncio.to_thread(read_page, response, clock=self._clock)
+            # Under both names: the model may ask again by either.
             for text in {url.text, page.url.text}:
                 self._pages[text] = page
                 self._pages.move_to_end(text)

@@ -152,6 +152,7 @@ _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from retinue.
 def read_html_in_process(html: str, *, url: WebUrl) -> PageText:
     """As `read_html`, with an end: it takes thirty seconds at most."""
     ensure_installed()
+    # Isolated (`-I`), so that neither the folder nor the environment brings modules; it gets our own places instead.
     places = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:
         output = run(
@@ -230,6 +231,7 @@ async def fetch_page(
                 hint="Ask for that URL with https.",
             )
         client.guard.check(there)
+        # Checked first, so that a closed address is refused rather than offered as the place to go.
         if redirects == "same_host" and _site(there) != _site(here):
             return CrossHostRedirect(url, there)
         here = there

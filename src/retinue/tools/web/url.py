@@ -171,6 +171,7 @@ def parse_url(text: str) -> WebUrl:
         except AddressValueError:
             raise _url_error(text, "its IPv6 address cannot be read") from None
         host = str(address)
+    # `%` is kept: what is escaped already stays as it was written.
     target = (quote(match[3], safe="/%:@!$&'()*+,;=~-._") or "/") + quote(match[4] or "", safe="/%:@!$&'()*+,;=~-._?[]")
     return WebUrl("https" if scheme == "https" else "http", host, port, target, address)
 

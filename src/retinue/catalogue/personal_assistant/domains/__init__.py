@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retinue.errors import Unavailable
-from retinue.tools.cache_file import use_wal
+from retinue.sqlite_file import use_wal
 
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """
