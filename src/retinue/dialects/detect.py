@@ -30,7 +30,12 @@ def detect(text: str | bytes) -> tuple[Detection, ...]:
 
 def rank(text: str | bytes, dialects: Sequence[Dialect]) -> tuple[Detection, ...]:
     """What `detect` says, asking only `dialects`; the order in which they stand decides when nothing else does."""
-    content = _as_text(text)
+    if isinstance(text, str):
+        content = text.removeprefix("\ufeff")
+    else:
+        # As a person would see it; a byte that is no text does not keep the rest from being known.
+        mark, encoding = next((each for each in _BYTE_ORDER if text.startswith(each[0])), (b"", "utf-8"))
+        content = text.removeprefix(mark).decode(encoding, "replace")
     detections = [detection for each in dialects for detection in each.recognise(content)]
     claimants = {detection.dialect for detection in detections if detection.certainty != "possible"}
     if len(claimants) > 1:
@@ -72,13 +77,3 @@ def _downgrade(detection: Detection, readers: set[DialectName]) -> Detection:
     return Detection(
         detection.dialect, detection.kind, detection.form, "likely", f"{detection.why}; {others} would read it too"
     )
-
-
-def _as_text(text: str | bytes) -> str:
-    """The text as a person would see it, whatever stands before it and whatever cannot be decoded."""
-    if isinstance(text, str):
-        return text.removeprefix("\ufeff")
-    for mark, encoding in _BYTE_ORDER:
-        if text.startswith(mark):
-            return text[len(mark) :].decode(encoding, "replace")
-    return text.decode("utf-8", "replace")

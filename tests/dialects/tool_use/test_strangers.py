@@ -73,6 +73,12 @@ def test_a_label_for_how_sure_it_is_is_kept_and_becomes_no_number(label: str) ->
     assert [finding.rule for finding in read.findings] == ["tool_use/confidence"]
 
 
+def test_a_label_is_kept_beside_keys_that_are_unknown() -> None:
+    metadata = {"confidence": "high", "region": "eu"}
+    read = tool_use.parse_result(json.dumps({"status": "success", "result": {}, "metadata": metadata}))
+    assert read.value.extras == {"tool_use": {"metadata": metadata}}
+
+
 @pytest.mark.requirement("A4", "C3")
 @pytest.mark.parametrize("key", ["arguments", "parameters", "input"])
 @pytest.mark.parametrize("value", [{"task": "x"}, '{"task": "x"}'])

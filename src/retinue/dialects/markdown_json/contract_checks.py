@@ -53,17 +53,28 @@ def check_answer(value: JsonObject, notes: Diagnostics, context: ParseContext) -
     _check_version(value, notes)
     _check_operation(value, notes, context)
     _check_metadata(value, notes)
-    _check_warnings(value, notes)
+    entries = value.get("warnings")
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        # A synthetic one is our own: nobody is to be told that it says too little.
+        if isinstance(entry, dict) and entry.get("synthetic") is not True:
+            for name in [name for name in ("message", "impact", "recovery") if name in entry]:
+                _check_text(entry[name], f"`{name}` of a warning", notes, path=f"/warnings/{index}/{name}")
     if status == "error":
         _check_text(value.get("message"), "`message`", notes, path="/message")
-        _check_class(value, notes)
+        context_object, word = value.get("context"), value.get("error_type")
+        cause = context_object.get("class") if isinstance(context_object, dict) else None
+        code = code_of(cause)
+        if code is not None and ERROR_TYPES[code] != word:
+            fix = f"Leave it out, or write {ERROR_TYPES[code]!r} as `error_type`."
+            what = f"{cause!r} is not a finer cause of {word!r}."
+            notes.add("class", what, path="/context/class", fix=fix, severity=notes.severity("standard"))
         suggestions = value.get("recovery_suggestions")
         if suggestions == []:
             fix = "Say at least one thing that the caller can do."
             what = "A failure without a suggestion leaves its caller alone."
             severity = notes.severity("standard")
             notes.add("recovery_suggestions", what, path="/recovery_suggestions", fix=fix, severity=severity)
-        for index, each in enumerate(cast("list[JsonValue]", suggestions if isinstance(suggestions, list) else [])):
+        for index, each in enumerate(suggestions if isinstance(suggestions, list) else ()):
             _check_text(each, "A suggestion", notes, path=f"/recovery_suggestions/{index}")
         check_data_types(value.get("partial_results"), notes, path="/partial_results")
     else:
@@ -121,27 +132,6 @@ def _check_metadata(value: JsonObject, notes: Diagnostics) -> None:
         path, fix = "/metadata/error_timestamp", "Write UTC, as in `2025-10-08T15:30:00Z`."
         severity = notes.severity("standard")
         notes.add("error_timestamp", f"{moment[:80]!r} is not a valid UTC time.", path=path, fix=fix, severity=severity)
-
-
-def _check_warnings(value: JsonObject, notes: Diagnostics) -> None:
-    entries = value.get("warnings")
-    for index, entry in enumerate(cast("list[JsonValue]", entries if isinstance(entries, list) else [])):
-        if not isinstance(entry, dict) or entry.get("synthetic") is True:
-            continue
-        path = f"/warnings/{index}"
-        for name in ("message", "impact", "recovery"):
-            if name in entry:
-                _check_text(entry[name], f"`{name}` of a warning", notes, path=f"{path}/{name}")
-
-
-def _check_class(value: JsonObject, notes: Diagnostics) -> None:
-    context, word = value.get("context"), value.get("error_type")
-    cause = context.get("class") if isinstance(context, dict) else None
-    code = code_of(cause)
-    if code is not None and ERROR_TYPES[code] != word:
-        fix = f"Leave it out, or write {ERROR_TYPES[code]!r} as `error_type`."
-        what = f"{cause!r} is not a finer cause of {word!r}."
-        notes.add("class", what, path="/context/class", fix=fix, severity=notes.severity("standard"))
 
 
 def _check_text(text: JsonValue, what: str, notes: Diagnostics, *, path: str) -> None:
@@ -341,7 +331,13 @@ def normalise(value: JsonObject, notes: Diagnostics, context: ParseContext) -> N
     normalisation = Normalisation()
     if notes.level == "strict":
         return normalisation
-    _normalise_status(value, notes)
+    # The status goes first: it says which envelope this is.
+    word = value.get("status")
+    if notes.level == "lenient" and isinstance(word, str) and word not in {"success", "partial", "error"}:
+        status = STATUSES.get(word.strip().lower())
+        if status is not None:
+            notes.add("status", f"{word[:80]!r} was read as {status!r}.", path="/status", fix=f"Write {status!r}.")
+            value["status"] = status
     # The spec's own sample of degradation leaves out the whole head; whoever asked knows it (C3, K34).
     fills: JsonObject = {"agent": to_kebab(context.agent) or context.agent, "version": CONTRACT, "metadata": {}}
     for name, fill in fills.items():
@@ -364,16 +360,6 @@ def normalise(value: JsonObject, notes: Diagnostics, context: ParseContext) -> N
         normalisation.extras |= take_unknown(value, allowed, notes, _UNKNOWN, fix=_OWN_RESULT)
     drop_nulls(value, allowed - {"result"}, notes)
     return normalisation
-
-
-def _normalise_status(value: JsonObject, notes: Diagnostics) -> None:
-    word = value.get("status")
-    if notes.level != "lenient" or not isinstance(word, str) or word in {"success", "partial", "error"}:
-        return
-    status = STATUSES.get(word.strip().lower())
-    if status is not None:
-        notes.add("status", f"{word[:80]!r} was read as {status!r}.", path="/status", fix=f"Write {status!r}.")
-        value["status"] = status
 
 
 def _normalise_metadata(value: JsonObject, notes: Diagnostics, normalisation: Normalisation) -> None:

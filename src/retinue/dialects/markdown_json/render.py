@@ -169,14 +169,12 @@ def _all_warnings(result: Result, status: Status) -> tuple[Warned, ...]:
     warnings = result.warnings
     if result.lifecycle == "input_required":
         has_question = any(each.type == "incomplete_context" for each in warnings)
-        return warnings if has_question and not _is_same(warnings[-1], _ASKS) else (*warnings, _ASKS)
+        # A last one that reads as ours is the agent's own: the reader takes one off, so another goes behind it.
+        is_ours = has_question and warnings[-1].model_copy(update={"impact": "", "recovery": ""}) == _ASKS
+        return warnings if has_question and not is_ours else (*warnings, _ASKS)
     if status != "partial" or warnings:
         return warnings
     return (_UNEXPLAINED if result.lifecycle == "ended" else _WORKS,)
-
-
-def _is_same(one: Warned, other: Warned) -> bool:
-    return (one.type, one.message, one.synthetic) == (other.type, other.message, other.synthetic)
 
 
 def _warning(warned: Warned) -> JsonMapping:

@@ -56,7 +56,8 @@ class UnknownKeys:
         unknown = [key for key in value if key not in wire.model_fields]
         if unknown:
             rest = {key: value.pop(key) for key in unknown}
-            self.keys.update({section: rest} if section else rest)
+            # A section may hold what was kept of it before, such as a confidence that is a label.
+            (self.keys.setdefault(section, {}) if section else self.keys).update(rest)
         for key in unknown[:_MAX_FINDINGS]:
             near = nearest(key, wire.model_fields, limit=1)
             fix = f"Did you mean {near[0]!r}?" if near else "Leave it out, or agree on it."
