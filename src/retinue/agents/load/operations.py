@@ -11,14 +11,17 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from typing import Final
 
+from retinue.contract import json
 from retinue.contract.definition import Definition, Source
 from retinue.contract.lint import Operation, OperationListing
 from retinue.contract.names import canonical_name, fold
 
 from .command import COMMAND
+from .document import Document
 
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
 _CHOICES: Final = re.compile(
@@ -85,7 +88,7 @@ class MarkdownSection:
     whole_end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodeBlock:
     """A code block.
 
@@ -105,6 +108,15 @@ class CodeBlock:
         """Line and column in the file of a character of `text`."""
         before = self.text[:offset]
         return self.line + before.count("\n"), self.column + offset - (before.rfind("\n") + 1)
+
+    def json_place(self, path: str) -> tuple[int, int]:
+        """Line and column in the file of what `path` points to, or of its nearest parent, in `text` that is JSON."""
+        line, column = self._document.position(path)
+        return self.line + line - 1, self.column + column - 1
+
+    @cached_property
+    def _document(self) -> Document:
+        return Document(file="", value=None, locate=partial(json.source_map, self.text))
 
 
 @dataclass(frozen=True, slots=True)
