@@ -199,8 +199,16 @@ def upgrade_card(card: JsonObject) -> JsonObject:
     url, transport = new.pop("url", None), new.pop("preferredTransport", _JSON_RPC)
     first: list[JsonValue] = [{"url": url, "transport": transport}] if url is not None else []
     more = new.pop("additionalInterfaces", None)
-    entries = [*first, *(more if isinstance(more, list) else [])]
-    interfaces = [_interface(each, version) for each in entries]
+    interfaces: list[JsonValue] = []
+    for each in (*first, *(more if isinstance(more, list) else [])):
+        if isinstance(each, dict):
+            # `0.3.0` is spoken as `0.3`.
+            spoken = ".".join(version.split(".")[:2]) if isinstance(version, str) else version
+            rest = {key: value for key, value in each.items() if key != "transport"}
+            binding = each.get("transport", _JSON_RPC)
+            interfaces.append({**rest, "protocolBinding": binding, "protocolVersion": spoken})
+        else:
+            interfaces.append(each)
     new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]
     if "supportsAuthenticatedExtendedCard" in new:
         has_extended_card, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
@@ -208,20 +216,11 @@ def upgrade_card(card: JsonObject) -> JsonObject:
     if isinstance(schemes := new.get("securitySchemes"), dict):
         new["securitySchemes"] = {name: _scheme(scheme) for name, scheme in schemes.items()}
     if isinstance(needed := new.pop("security", None), list):
-        new["securityRequirements"] = [_requirement(each) for each in needed]
+        new["securityRequirements"] = [
+            {"schemes": {name: {"list": scopes} for name, scopes in each.items()}} if isinstance(each, dict) else each
+            for each in needed
+        ]
     return new
-
-
-def _interface(interface: JsonValue, version: JsonValue) -> JsonValue:
-    if not isinstance(interface, dict):
-        return interface
-    rest = {key: value for key, value in interface.items() if key != "transport"}
-    # `0.3.0` is spoken as `0.3`.
-    return {
-        **rest,
-        "protocolBinding": interface.get("transport", _JSON_RPC),
-        "protocolVersion": (".".join(version.split(".")[:2]) if isinstance(version, str) else version),
-    }
 
 
 def _scheme(scheme: JsonValue) -> JsonValue:
@@ -230,9 +229,3 @@ def _scheme(scheme: JsonValue) -> JsonValue:
         return scheme
     names = {"in": "location"}
     return {_SCHEMES[kind]: {names.get(key, key): value for key, value in scheme.items() if key != "type"}}
-
-
-def _requirement(requirement: JsonValue) -> JsonValue:
-    if not isinstance(requirement, dict):
-        return requirement
-    return {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}

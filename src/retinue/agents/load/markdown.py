@@ -6,7 +6,7 @@ Skills (`<name>/SKILL.md`) have six keys in kebab-case. The files beside a skill
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypeAlias
@@ -226,9 +226,12 @@ def read_behaviour(instructions: str) -> Behaviour:
     """Outline the body of a behaviour file (H8). Code blocks are part of their section but never searched."""
     sections = _sections(instructions)
     opening = next((each.text for each in sections if each.text), "")
+    lines = (line for each in sections for line in (each.heading, *each.prose))
+    steps = tuple(line for line in lines if _STEP.fullmatch(line))
     return Behaviour(
         role=_section_text(sections, _ROLE) or (opening if _YOU_ARE.search(opening) else ""),
-        steps=_steps(sections),
+        # Without lines that say STEP, numbered ones: of sections on steps, else of all.
+        steps=steps or _numbered(each for each in sections if _PROCESS.search(each.heading)) or _numbered(sections),
         output_format=_section_text(sections, _OUTPUT),
         quality=_section_text(sections, _QUALITY),
     )
@@ -270,9 +273,17 @@ class _Section:
 
 def _sections(text: str) -> list[_Section]:
     """The parts of a Markdown text; what stands before the first heading has an empty one."""
-    sections = [_Section("")]
-    for line, is_code in _lines(text):
-        heading = None if is_code else _heading(line)
+    sections, fence = [_Section("")], ""
+    for line in text.splitlines():
+        mark, heading, stripped = _FENCE.match(line), "", line.rstrip()
+        is_code = bool(fence or mark)
+        if mark and mark[1].startswith(fence):
+            fence = "" if fence else mark[1]
+        elif not is_code and line.startswith("#"):
+            match = _HEADING.fullmatch(line)
+            heading = match[1].rstrip("#").rstrip() if match else ""
+        elif not is_code and stripped.endswith((":", "**")) and (label := _LABEL.fullmatch(stripped)):
+            heading = (label[1] or label[2]).rstrip(":")
         if heading:
             sections.append(_Section(heading))
         else:
@@ -280,38 +291,9 @@ def _sections(text: str) -> list[_Section]:
     return sections
 
 
-def _heading(line: str) -> str:
-    """What a line that heads a section says; empty when it heads none."""
-    if line.startswith("#"):
-        match = _HEADING.fullmatch(line)
-        return match[1].rstrip("#").rstrip() if match else ""
-    text = line.rstrip()
-    label = _LABEL.fullmatch(text) if text.endswith((":", "**")) else None
-    return (label[1] or label[2]).rstrip(":") if label else ""
-
-
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it belongs to a code block."""
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-            yield line, True
-        else:
-            yield line, bool(fence)
-
-
 def _section_text(sections: list[_Section], subject: re.Pattern[str]) -> str:
     """The text of the first section whose heading is about `subject`; its heading when it has no text of its own."""
     return next((each.text or each.heading for each in sections if subject.search(each.heading)), "")
-
-
-def _steps(sections: list[_Section]) -> tuple[str, ...]:
-    """Lines and headings that start with STEP and a number, else numbered lines: of sections on steps, else of all."""
-    lines = (line for each in sections for line in (each.heading, *each.prose))
-    steps = tuple(line for line in lines if _STEP.fullmatch(line))
-    return steps or _numbered(each for each in sections if _PROCESS.search(each.heading)) or _numbered(sections)
 
 
 def _numbered(sections: Iterable[_Section]) -> tuple[str, ...]:
@@ -348,62 +330,44 @@ def find_call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
         file: What each call's `source` says of where it stands.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    calls = [*(_block_calls(lines, file) if _MARKS_BLOCK.search(text) else ()), *_other_calls(lines, file)]
-    return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
+    calls: list[CallSite] = []
 
+    def add(
+        form: Literal["block", "file", "subagent", "command"], agent: str, line: int, column: int, **more: str | None
+    ) -> None:
+        source = Source(file=file, line=line + 1, column=column + 1)
+        calls.append(CallSite(agent=agent, form=form, source=source, **more))
 
-def _block_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
-    from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
+    if _MARKS_BLOCK.search(text):
+        from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
 
-    for block in find_blocks("\n".join(lines)):
-        if agent := _name(block.get("Agent") or ""):
-            number = block.line_of("Agent") - 1
-            target = (block.get("Target") or "").strip("` ")
-            is_placeholder = target.startswith("$") or target[:1] + target[-1:] in {"{}", "<>", "[]"}
-            yield _call(
-                "block",
-                agent,
-                file,
-                (number, lines[number].index("**")),
-                skill=_name(block.get("Operation") or ""),
-                target=target if target and not is_placeholder else None,
-            )
-
-
-def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
+        for block in find_blocks("\n".join(lines)):
+            if agent := _name(block.get("Agent") or ""):
+                number = block.line_of("Agent") - 1
+                target = (block.get("Target") or "").strip("` ")
+                is_placeholder = target.startswith("$") or target[:1] + target[-1:] in {"{}", "<>", "[]"}
+                target = target if target and not is_placeholder else None
+                skill = _name(block.get("Operation") or "")
+                add("block", agent, number, lines[number].index("**"), skill=skill, target=target)
     is_file_expected = False
     for number, line in enumerate(lines):
         follows = bool(_FOLLOW.search(line))
         followed = _AGENT_FILE.search(line) if is_file_expected or follows else None
         if followed:
-            yield _call("file", followed[1], file, (number, followed.start()))
+            add("file", followed[1], number, followed.start())
         # What is to be followed may stand on the next line that says anything.
         is_file_expected = followed is None and (follows or (is_file_expected and not line.strip()))
         for match in _SUBAGENT.finditer(line):
             name = _name(match[1].rstrip(".\\"))
             if name and name != _ANYBODY:
-                yield _call("subagent", name, file, (number, match.start(1)))
+                add("subagent", name, number, match.start(1))
         for match in () if _STILL_TO_DO.match(line) else _COMMAND.finditer(line):
             if match[1] not in _FOLDERS:
-                yield _call("command", f"/{match[1]}", file, (number, match.start(1) - 1))
+                add("command", f"/{match[1]}", number, match.start(1) - 1)
+    return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
 
 
 def _name(text: str) -> str | None:
     """The name that `text` is; None when it is a placeholder or a sentence."""
     name = text.strip("`\"' ")
     return name if _NAME.fullmatch(name) else None
-
-
-def _call(
-    form: Literal["block", "file", "subagent", "command"],
-    agent: str,
-    file: str,
-    place: tuple[int, int],
-    *,
-    skill: str | None = None,
-    target: str | None = None,
-) -> CallSite:
-    """A call at this line and column, both counted from 0."""
-    line, column = place
-    source = Source(file=file, line=line + 1, column=column + 1)
-    return CallSite(agent=agent, skill=skill, target=target, form=form, source=source)

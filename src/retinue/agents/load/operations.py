@@ -153,18 +153,10 @@ class MarkdownOutline:
 def parse_outline(text: str) -> MarkdownOutline:
     """Take a Markdown text apart."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    body = _body(lines)
+    ends = (number for number, line in enumerate(lines[1:], start=2) if line.rstrip() in {_DASHES, "..."})
+    body = next(ends, 0) + 1 if lines[0].rstrip() == _DASHES else 1
     fences, code = _fences(lines, body)
     return MarkdownOutline(tuple(lines), body, tuple(_sections(lines, code, body)), tuple(fences), tuple(code))
-
-
-def _body(lines: list[str]) -> int:
-    """The first line after the front matter."""
-    if lines[0].rstrip() == _DASHES:
-        for number, line in enumerate(lines[1:], start=2):
-            if line.rstrip() in {_DASHES, "..."}:
-                return number + 1
-    return 1
 
 
 def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
@@ -200,22 +192,11 @@ def _sections(lines: list[str], code: list[bool], body: int) -> Iterator[Markdow
         if match:
             heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
     ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
-    wholes = _whole_ends([level for level, _, _ in heads], ends)
-    for (level, heading, line), end, whole_end in zip(heads, ends, wholes, strict=True):
-        yield MarkdownSection(heading, level, line, end, whole_end)
-
-
-def _whole_ends(levels: list[int], ends: list[int]) -> list[int]:
-    """Where each section ends with all that is below it."""
-    wholes = list(ends)
-    open_sections: list[int] = []
-    for index, level in enumerate(levels):
-        while open_sections and levels[open_sections[-1]] >= level > 0:
-            wholes[open_sections.pop()] = ends[index - 1]
-        open_sections.append(index)
-    for index in open_sections:
-        wholes[index] = ends[-1] if levels[index] else ends[index]
-    return wholes
+    for at, (level, heading, line) in enumerate(heads):
+        # There are six levels, so no heading is passed more than six times.
+        following = (other for other in range(at + 1, len(heads)) if heads[other][0] <= level)
+        whole_end = ends[next(following, len(heads)) - 1] if level else ends[at]
+        yield MarkdownSection(heading, level, line, ends[at], whole_end)
 
 
 def _describe(outline: MarkdownOutline, line: int) -> str:
