@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from retinue.agents.boundary.parse_reply import as_reply, parse_context
 from retinue.agents.context_copy import in_context_copy
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
@@ -17,6 +18,7 @@ from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.dialects.run_agent import parse_value, render_arguments
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
 
@@ -125,10 +127,6 @@ class ModuleAgent:
         Raises:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
-        # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
-        from retinue.agents.boundary.parse_reply import as_reply, parse_context  # noqa: PLC0415 - see above
-        from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
-
         arguments = render_arguments(task, correction=run.correction)
         if inspect.iscoroutinefunction(self._function):
             value = await in_context_copy(self._function(**arguments))

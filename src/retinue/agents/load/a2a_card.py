@@ -4,7 +4,7 @@ A card has no word for the schemas of a skill. Ours say them in an extension of 
 """
 
 import re
-from typing import Final, Literal
+from typing import Final
 
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
@@ -26,6 +26,7 @@ from .definition_keys import (
 )
 from .document import finding_of, read_json
 from .fields import Fields
+from .kinds import card_version
 from .loaded_agents import RUNS_ELSEWHERE, CardAgent, LoadedAgents
 
 EXTENSION: Final = "urn:retinue:definition:1"
@@ -55,16 +56,6 @@ _DEFAULT_EXTRAS: Final[JsonObject] = {
     "defaultOutputModes": [*MODES],
 }
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-
-
-def card_version(value: JsonValue) -> Literal["0.3", "1.0"] | None:
-    """Which A2A a JSON value is a card of; None when of none."""
-    if not isinstance(value, dict) or not isinstance(value.get("skills"), list):
-        return None
-    if isinstance(value.get("supportedInterfaces"), list):
-        return "1.0"
-    has_marker = "protocolVersion" in value or isinstance(value.get("capabilities"), dict)
-    return "0.3" if has_marker and isinstance(value.get("url"), str) else None
 
 
 def load_a2a_card(data: bytes, *, file: str) -> LoadedAgents:

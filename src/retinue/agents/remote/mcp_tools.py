@@ -65,20 +65,16 @@ class McpTool:
         text, truncated = result_text(result, limit=context.output_limit)
         if result.is_error:
             raise TheirError(f"`{self.spec.name}` failed: {text}", hint="Ask in another way, or without it.")
-        return ToolOutput(text, origin=f"mcp {self._connection.name}", data=self._data(result), truncated=truncated)
-
-    def _data(self, result: "types.CallToolResult") -> JsonMapping | None:
-        content = result.structured_content
-        if content is None:
-            return None
-        findings = self._output.findings(content) if self._output else ()
+        content: object = result.structured_content
+        findings = self._output.findings(content) if self._output and content is not None else ()
         if findings:
             raise OutputInvalid(
                 f"`{self.spec.name}` answered what its own schema does not allow: {findings[0].message}",
                 hint="Go on without this tool.",
                 detail={"findings": [finding.message for finding in findings[:20]]},
             )
-        return cast("JsonMapping", content) if isinstance(content, dict) else None
+        data = cast("JsonMapping", content) if isinstance(content, dict) else None
+        return ToolOutput(text, origin=f"mcp {self._connection.name}", data=data, truncated=truncated)
 
 
 class McpTools:
@@ -265,7 +261,10 @@ def result_text(result: "types.CallToolResult", *, limit: int) -> tuple[str, boo
     """
     parts = [_block_text(block) for block in result.content]
     if not parts and result.structured_content is not None:
-        parts = [_structured_text(result.structured_content)]
+        try:
+            parts = [dumps(result.structured_content)]
+        except InvalidInput:
+            parts = ["[its structured answer is not JSON]"]
     text = "\n\n".join(parts)
     if len(text) <= limit:
         return text or "[it answered nothing]", False
@@ -294,10 +293,3 @@ def _bracketed(text: str) -> str:
     """A stranger's name for something, so that it stays within its brackets."""
     line = " ".join(printable(text[: 2 * _LONGEST_REMARK]).split()).replace("[", "(").replace("]", ")")
     return truncate(line, _LONGEST_REMARK)
-
-
-def _structured_text(value: object) -> str:
-    try:
-        return dumps(value)
-    except InvalidInput:
-        return "[its structured answer is not JSON]"
