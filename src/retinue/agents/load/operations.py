@@ -153,10 +153,22 @@ class MarkdownOutline:
 def parse_outline(text: str) -> MarkdownOutline:
     """Take a Markdown text apart."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    ends = (number for number, line in enumerate(lines[1:], start=2) if line.rstrip() in {_DASHES, "..."})
-    body = next(ends, 0) + 1 if lines[0].rstrip() == _DASHES else 1
+    closing = (number for number, line in enumerate(lines[1:], start=2) if line.rstrip() in {_DASHES, "..."})
+    body = next(closing, 0) + 1 if lines[0].rstrip() == _DASHES else 1
     fences, code = _fences(lines, body)
-    return MarkdownOutline(tuple(lines), body, tuple(_sections(lines, code, body)), tuple(fences), tuple(code))
+    heads = [(0, "", body - 1)]
+    for number, line in enumerate(lines[body - 1 :], start=body):
+        match = None if code[number - 1] else _HEADING.fullmatch(line)
+        if match:
+            heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
+    ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
+    sections: list[MarkdownSection] = []
+    for at, (level, heading, line) in enumerate(heads):
+        # There are six levels, so no heading is passed more than six times.
+        following = (other for other in range(at + 1, len(heads)) if heads[other][0] <= level)
+        whole_end = ends[next(following, len(heads)) - 1] if level else ends[at]
+        sections.append(MarkdownSection(heading, level, line, ends[at], whole_end))
+    return MarkdownOutline(tuple(lines), body, tuple(sections), tuple(fences), tuple(code))
 
 
 def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
@@ -183,20 +195,6 @@ def _fence(lines: list[str], opened: tuple[str, str, str, int], end: int) -> Cod
     indent, _, kind, start = opened
     inside = [line.removeprefix(indent) if indent else line for line in lines[start : end - 1]]
     return CodeBlock(kind=kind, text="\n".join(inside), line=start + 1, column=len(indent) + 1)
-
-
-def _sections(lines: list[str], code: list[bool], body: int) -> Iterator[MarkdownSection]:
-    heads = [(0, "", body - 1)]
-    for number, line in enumerate(lines[body - 1 :], start=body):
-        match = None if code[number - 1] else _HEADING.fullmatch(line)
-        if match:
-            heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
-    ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
-    for at, (level, heading, line) in enumerate(heads):
-        # There are six levels, so no heading is passed more than six times.
-        following = (other for other in range(at + 1, len(heads)) if heads[other][0] <= level)
-        whole_end = ends[next(following, len(heads)) - 1] if level else ends[at]
-        yield MarkdownSection(heading, level, line, ends[at], whole_end)
 
 
 def _describe(outline: MarkdownOutline, line: int) -> str:

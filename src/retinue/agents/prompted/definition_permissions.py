@@ -30,6 +30,7 @@ _DISALLOWED: Final = "disallowed_tools"
 _UNSUPPORTED_KEYS: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})
 _MAX_QUOTE: Final = 80
 _WORD: Final = re.compile(r"[^,()]+(?:\([^()]*\))?")
+"""Unlike `split_list`: of `Bash(`, which never closes, the tool is denied, since nothing narrower can be meant."""
 
 
 class EffectivePermissions(NamedTuple):

@@ -143,27 +143,27 @@ def _in_dialect(definition: Definition, skill: Skill, dialect: DialectName) -> s
     """The answers of a dialect, shown by samples that its own writer made."""
     adapter = dialect_of(dialect)
     name = definition.wire_names.get(dialect, definition.name)
+    agent, content, data = (
+        names.fold(name) or definition.name,
+        "What you found, in words.",
+        {"key": "what was asked for"},
+    )
+    whole = Result(task_id="1", agent=agent, skill=skill.name, outcome="success", content=content, data=data)
+    warning = Warned(
+        type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."
+    )
+    part = whole.model_copy(update={"outcome": "partial", "warnings": (warning,), "completeness": 60})
+    fault = Fault(code="missing_file", message="Why there is no answer.", hint="What would help.")
+    nothing = Result(task_id="1", agent=agent, skill=skill.name, outcome="error", fault=fault)
     samples = [
         f"{what}:\n\n{adapter.render_result(sample).text.strip()}"
-        for what, sample in _samples(names.fold(name) or definition.name, skill.name)
+        for what, sample in (("A whole answer", whole), ("A part", part), ("No answer", nothing))
     ]
     schema = (
         f"\n\nThe data of an answer has this JSON Schema: {dumps(skill.output_schema)}" if skill.output_schema else ""
     )
     forms = "\n\n".join(samples)
     return f"Answer in the form `{dialect}` and in no other, nothing before it. As in these samples:\n\n{forms}{schema}"
-
-
-def _samples(agent: str, skill: str) -> Iterator[tuple[str, Result]]:
-    content, data = "What you found, in words.", {"key": "what was asked for"}
-    whole = Result(task_id="1", agent=agent, skill=skill, outcome="success", content=content, data=data)
-    yield "A whole answer", whole
-    warning = Warned(
-        type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."
-    )
-    yield "A part", whole.model_copy(update={"outcome": "partial", "warnings": (warning,), "completeness": 60})
-    fault = Fault(code="missing_file", message="Why there is no answer.", hint="What would help.")
-    yield "No answer", Result(task_id="1", agent=agent, skill=skill, outcome="error", fault=fault)
 
 
 RULE = (

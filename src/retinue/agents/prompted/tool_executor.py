@@ -5,7 +5,7 @@ the reason, and may try something else.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import Final
@@ -215,12 +215,20 @@ class ToolExecutor:
     async def _ask_approval(
         self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
     ) -> bool:
-        arguments_text = dumps(arguments)
+        arguments_text = shown = dumps(arguments)
+        # The beginning and the end: if only the beginning were shown, what is approved could stand behind it.
+        if call.name != "shell" and len(shown) > _MAX_SHOWN_ARGUMENTS:
+            half = _MAX_SHOWN_ARGUMENTS // 2
+            left_out = f" [… {len(shown) - 2 * half:,} characters are left out here …] "
+            shown = shown[:half] + left_out + shown[-half:]
+        reals = (each.real for each in subjects if not each.incidental and each.real not in {"", "."})
+        targets = ", ".join(dict.fromkeys(reals))
+        line = " ".join(printable(f"{targets}? {shown}").split())
         # The same id when the same call of the same conversation is asked about again.
         facts = [self._key, self._agent, self._call_position(call), call.name, arguments_text]
         question = Question(
             id=f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}",
-            text=f"May `{self._agent}` use `{call.name}`{_approval_text(call.name, subjects, arguments_text)}",
+            text=f"May `{self._agent}` use `{call.name}`{f' on {line}' if targets else line}",
             kind="approval",
             agent=self._agent,
         )
@@ -261,19 +269,3 @@ class ToolExecutor:
 
     def _hiding_verdict(self, path: str) -> PermissionVerdict | None:
         return self._grants.hides(path, root=self._workspace and self._workspace.root)
-
-
-def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: str) -> str:
-    """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
-
-    Never only the beginning: what is approved would then stand behind it.
-    """
-    if tool != "shell" and len(arguments) > _MAX_SHOWN_ARGUMENTS:
-        half = _MAX_SHOWN_ARGUMENTS // 2
-        left_out = f" [… {len(arguments) - 2 * half:,} characters are left out here …] "
-        arguments = arguments[:half] + left_out + arguments[-half:]
-    targets = ", ".join(
-        dict.fromkeys(each.real for each in subjects if not each.incidental and each.real not in {"", "."})
-    )
-    line = " ".join(printable(f"{targets}? {arguments}").split())
-    return f" on {line}" if targets else line

@@ -76,7 +76,17 @@ class McpConnection:
             Unavailable: It did not start, or a variable it needs is not set.
             RetinueError: As `call`.
         """
-        _load_sdk(self.name)
+        try:  # the SDK takes half a second
+            importlib.import_module("mcp.client")
+        except ImportError as error:
+            raise NotInstalled(
+                f"The package `mcp` is not installed, and the MCP server {self.name!r} needs it.",
+                hint="install `retinue[mcp]`",
+            ) from error
+        # What it logs are a stranger's words; without a listener Python would print them on the terminal.
+        log = logging.getLogger("mcp")
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
         self._transport = self._make_transport()
         self._closing = asyncio.Event()
         self._starts += 1
@@ -280,22 +290,3 @@ class McpConnection:
         settings = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
         cleaner = Cleaner({**settings, **self._environ}, variables=referenced_variables(self._server))
         return " ".join(printable(cleaner.text(text[:_LONGEST])).split()).rstrip(".")
-
-
-def _load_sdk(server: str) -> None:
-    """Import the SDK, which takes half a second.
-
-    Raises:
-        NotInstalled: It is not there.
-    """
-    try:
-        importlib.import_module("mcp.client")
-    except ImportError as error:
-        raise NotInstalled(
-            f"The package `mcp` is not installed, and the MCP server {server!r} needs it.",
-            hint="install `retinue[mcp]`",
-        ) from error
-    # What it logs are a stranger's words; without a listener Python would print them on the terminal.
-    log = logging.getLogger("mcp")
-    if not log.handlers:
-        log.addHandler(logging.NullHandler())
