@@ -331,7 +331,7 @@ def known_agents(report: FileReport, text: MarkdownText | None) -> Iterator[Know
         names = (*names, stem) if report.file.kind == "agent" else names
         operations = list(documented)
         # One skill that is the agent itself is no list of operations.
-        lists_skills = len(definition.skills) > 1 or definition.skills[0].name != definition.name
+        lists_skills = [skill.name for skill in definition.skills] != [definition.name]
         uses_skills = lists_skills and report.is_complete and not documented
         for index, skill in enumerate(definition.skills if uses_skills else ()):
             _, (line, column) = report.source_map.find(f"/skills/{index}", source=definition.source)

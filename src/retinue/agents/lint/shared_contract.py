@@ -198,8 +198,16 @@ def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Fi
             severity = "info"
         line, column = fence.json_place(each.path)
         message = f"The example of `{envelope.status}` breaks the contract: {each.message}"
-        place = {"line": line, "column": column}
-        yield make_finding("contract/example", each.path, message, each.fix, severity=severity, file=text.name, **place)
+        yield make_finding(
+            "contract/example",
+            each.path,
+            message,
+            each.fix,
+            severity=severity,
+            file=text.name,
+            line=line,
+            column=column,
+        )
 
 
 def _contract_version(text: MarkdownText) -> _Citation | None:

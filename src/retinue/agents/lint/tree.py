@@ -273,5 +273,6 @@ def check_samples(text: MarkdownText) -> Iterator[Finding]:
                 for finding in current[0].findings(value):
                     message = f"The example does not pass the schema above it: {finding.message}"
                     line, column = fence.json_place(finding.path)
-                    place = {"line": line, "column": column}
-                    yield make_finding("sample/schema", finding.path, message, finding.fix, file=text.name, **place)
+                    yield make_finding(
+                        "sample/schema", finding.path, message, finding.fix, file=text.name, line=line, column=column
+                    )

@@ -121,7 +121,7 @@ def _definition(fields: Fields, extension: Fields) -> Definition | None:
         skills.append(_skill(inner, extension.child(keys if isinstance(keys, dict) else {}, path=path), skill_name))
     if not items:
         message, fix = "The card lists no skill.", "Add one to `skills`."
-        fields.report("load/no-skill", message, path="", severity="warning", fix=fix)
+        fields.report("load/no-skill", message, fix=fix)
         skills.append(build_skill(fields, name, description, prompted_skill(TASK_SCHEMA)))
     facts = extension.read(Definition, "category", "dialect", "composes") | {
         "version": version or major,
@@ -145,8 +145,9 @@ def _require(fields: Fields, *keys: tuple[str, str]) -> None:
     """Report each key that a card must have and can do without: its folded name, and how the card spells it."""
     for name, key in keys:
         if fields.peek(name) is None:
-            path, fix = fields.path(name) if name in {"id", "name", "tags"} else "", f"Add `{key}`."
-            fields.report("load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=fix)
+            at = name if name in {"id", "name", "tags"} else None
+            # A warning, unlike in lint: the agent can be used all the same.
+            fields.report("load/card-key", f"`{key}` is missing.", at=at, severity="warning", fix=f"Add `{key}`.")
 
 
 def _tags(inner: Fields) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
         name = f"{COMMAND}_{base_name}" if base_name else None
         if name is None:
             message = f"The file's name {typed[:100]!r} is not a valid name."
-            fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
+            fields.report("load/bad-name", message, fix="Use letters, digits and hyphens.")
         more = prompted_skill(arguments.schema, instruction_name=arguments.free)
         skill = build_skill(fields, name, description, more)
         facts = fields.read(Definition, "category", "tags", "source") | {
@@ -81,7 +81,7 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
         definition = build_definition(fields, name, description, facts, extras) if skill else None
         if definition is not None and not front.body:
             message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
-            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
+            fields.report("load/no-instructions", message, fix=fix)
         for match in islice(_SHELL.finditer(front.body), _MAX_REPORTED):
             message = f"{match[0][:100]!r} is text here: Retinue runs no command out of a file."
             fix = "Give the agent a tool for it, or put the output into the request."

@@ -76,11 +76,11 @@ def load_markdown(data: bytes, *, file: str) -> LoadedAgents:
     if not front.body:
         message = "The body is empty: the agent has no instructions."
         fix = "Say its role, its steps, its output format and its quality criteria."
-        findings.append(front.document.finding("load/no-instructions", message, severity="warning", fix=fix))
+        findings.append(front.document.finding("load/no-instructions", message, fix=fix))
     elif missing := read_behaviour(front.body).missing:
         message = f"No section of the behaviour is about {natural_list(missing, last='or')}."
         fix = "Add one for each." if len(missing) > 1 else "Add one."
-        findings.append(front.document.finding("load/thin-behaviour", message, severity="info", fix=fix))
+        findings.append(front.document.finding("load/thin-behaviour", message, fix=fix))
     return LoadedAgents(agents=(InstructionsAgent(definition),), findings=tuple(findings))
 
 
@@ -101,8 +101,7 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAg
         for key, each in raw_metadata.items():
             if not isinstance(each, str):
                 message = f"The value of {key!r} in `metadata` is not a text."
-                path, fix = fields.path("metadata"), "Put it in quotes."
-                fields.report("load/skill-metadata", message, path=path, severity="warning", fix=fix)
+                fields.report("load/skill-metadata", message, at="metadata", fix="Put it in quotes.")
         metadata: JsonObject = {
             key: each for key, each in raw_metadata.items() if key in FACTS and isinstance(each, str)
         }
@@ -129,7 +128,7 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAg
         definition = build_definition(fields, name, description, facts, extras) if skill else None
         if definition is not None and not front.body:
             message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
-            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
+            fields.report("load/no-instructions", message, fix=fix)
         return definition
 
     return load_prompt(data, file=file, read=read, required=True, keys="`name:`, `description:` and so on")
@@ -139,21 +138,20 @@ def _check_form(fields: Fields, *, folder: str) -> None:
     """What the format asks of its keys, beyond their types."""
     values = {key: fields.peek(key) for key in ("name", "description", "compatibility")}
     texts = {key: value.strip() for key, value in values.items() if isinstance(value, str)}
-    name, path = texts.get("name", ""), fields.path("name")
+    name = texts.get("name", "")
     if name and (not SKILL_NAME.fullmatch(name) or len(name) > MAX_NAME):
         rule = f"lower-case letters, digits and single hyphens, at most {MAX_NAME}"
         message = f"{name[:100]!r} is not a valid skill name: {rule}."
         kebab = names.to_kebab(name)[:MAX_NAME].strip("-")
         fix = f"Call it {kebab!r}." if kebab else "Use lower-case letters, digits and hyphens."
-        fields.report("load/skill-name", message, path=path, severity="warning", fix=fix)
+        fields.report("load/skill-name", message, at="name", fix=fix)
     if name and folder and folder != name:
         message = f"The skill is called {name[:100]!r} and its folder {folder!r}."
-        fields.report("load/skill-folder", message, path=path, severity="warning", fix="Give both the same name.")
+        fields.report("load/skill-folder", message, at="name", fix="Give both the same name.")
     for key, most in (("description", MAX_DESCRIPTION), ("compatibility", MAX_COMPATIBILITY)):
         if (length := len(texts.get(key, ""))) > most:
             message = f"The {key} has {length:,} characters; {most:,} are allowed in a skill."
-            fix = "Move the details into the body."
-            fields.report(f"load/skill-{key}", message, path=fields.path(key), severity="warning", fix=fix)
+            fields.report(f"load/skill-{key}", message, at=key, fix="Move the details into the body.")
 
 
 def load_prompt(data: bytes, *, file: str, read: DefinitionReader, required: bool, keys: str) -> LoadedAgents:
