@@ -159,6 +159,7 @@ class Grants:
 
     def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
+        # Asked for every tool of every call, and grants never change.
         key = spec.name, spec.effects
         is_offered = self._offered_cache.get(key)
         if is_offered is None:
@@ -439,7 +440,9 @@ def path_matches(pattern: str, path: str) -> bool:
 
 
 def _parts_match(pattern: list[str], path: list[str]) -> bool:
-    """Whether `pattern` fits the first parts of `path`; one pass over `path`, with all places reached."""
+    """Whether `pattern` fits the first parts of `path`."""
+    # All places that can be reached are followed at once, in one pass: trying them one after the other takes many times
+    # as long with every further `**`, and whoever writes a definition writes patterns.
     positions = _skip_wildcards({0}, pattern)
     for part in path:
         if len(pattern) in positions:

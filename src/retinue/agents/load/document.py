@@ -94,6 +94,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise AccessDenied(f"{str(path)!r} is not a regular file.", hint="Point at a file.")
+        # Bounded by what is read and not by what the status says: a file may grow meanwhile, and some have no size.
         with open(handle, "rb", closefd=False) as file:
             data = file.read(max_bytes + 1)
     finally:

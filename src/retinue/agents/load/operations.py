@@ -183,6 +183,7 @@ def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
                 code[number - 1] = True
             continue
         code[number - 1] = True
+        # CommonMark: it is closed by a fence of the same sign, at least as long, with nothing behind it.
         if match and match[2].startswith(opened[1]) and not match[3]:
             fences.append(_fence(lines, opened, number))
             opened = None

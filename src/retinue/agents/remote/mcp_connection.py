@@ -94,6 +94,7 @@ class McpConnection:
         self._task = asyncio.create_task(self._run(self._transport, ready, self._closing), name=f"mcp {self.name}")
         try:
             async with asyncio.timeout(self._start_timeout_s):
+                # Shielded: the end of time would else cancel the future, which the task may still set.
                 self._client = await asyncio.shield(ready)
         except Exception as error:
             await self.aclose()
@@ -139,7 +140,14 @@ class McpConnection:
         """
         from mcp import types  # noqa: PLC0415 - optional
 
-        await self._ensure_running()
+        async with self._starting:
+            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
+            if self._client is None or has_died or self._task is None or self._task.done():
+                # Once: a server that dies again and again would do again and again what it was asked to.
+                if self._starts > 1:
+                    raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+                await self.aclose()
+                await self.start()
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
         try:
             # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
@@ -151,6 +159,7 @@ class McpConnection:
 
     async def aclose(self) -> None:
         """Take leave; a program is ended with all it started."""
+        # Taken first: whoever calls this again while it waits finds nothing left to end.
         task, self._task = self._task, None
         was_connected, self._client = self._client is not None, None
         if task is None:
@@ -191,21 +200,6 @@ class McpConnection:
         return HttpTransport(
             expand(server.url), headers={name: expand(value) for name, value in server.headers.items()}
         )
-
-    async def _ensure_running(self) -> None:
-        """Start the server once more when it has died.
-
-        Raises:
-            NetworkError: It has died twice.
-        """
-        async with self._starting:
-            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
-            if self._client is not None and not has_died and self._task is not None and not self._task.done():
-                return
-            if self._starts > 1:
-                raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
-            await self.aclose()
-            await self.start()
 
     def _require_client(self) -> "Client":
         if self._client is None:

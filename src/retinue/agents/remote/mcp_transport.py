@@ -70,6 +70,7 @@ class StdioTransport:
         from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
 
         child = self._child = await Child.start(self._argv, cwd=self._cwd, env=clean_environment(self._env))
+        # Without a buffer, so that no more is read of a server than is taken.
         incoming_sender, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
         outgoing, outgoing_receiver = anyio.create_memory_object_stream[SessionMessage](0)
 
