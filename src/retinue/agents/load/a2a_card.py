@@ -195,10 +195,10 @@ def upgrade_card(card: JsonObject) -> JsonObject:
     for each in (*first, *(more if isinstance(more, list) else [])):
         if isinstance(each, dict):
             # `0.3.0` is spoken as `0.3`.
-            spoken = ".".join(version.split(".")[:2]) if isinstance(version, str) else version
+            protocol = ".".join(version.split(".")[:2]) if isinstance(version, str) else version
             rest = {key: value for key, value in each.items() if key != "transport"}
             binding = each.get("transport", _JSON_RPC)
-            interfaces.append({**rest, "protocolBinding": binding, "protocolVersion": spoken})
+            interfaces.append({**rest, "protocolBinding": binding, "protocolVersion": protocol})
         else:
             interfaces.append(each)
     new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]

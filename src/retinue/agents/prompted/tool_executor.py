@@ -215,15 +215,15 @@ class ToolExecutor:
     async def _ask_approval(
         self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
     ) -> bool:
-        arguments_text = shown = dumps(arguments)
+        arguments_text = excerpt = dumps(arguments)
         # The beginning and the end: if only the beginning were shown, what is approved could stand behind it.
-        if call.name != "shell" and len(shown) > _MAX_SHOWN_ARGUMENTS:
+        if call.name != "shell" and len(excerpt) > _MAX_SHOWN_ARGUMENTS:
             half = _MAX_SHOWN_ARGUMENTS // 2
-            left_out = f" [… {len(shown) - 2 * half:,} characters are left out here …] "
-            shown = shown[:half] + left_out + shown[-half:]
+            left_out = f" [… {len(excerpt) - 2 * half:,} characters are left out here …] "
+            excerpt = excerpt[:half] + left_out + excerpt[-half:]
         reals = (each.real for each in subjects if not each.incidental and each.real not in {"", "."})
         targets = ", ".join(dict.fromkeys(reals))
-        line = " ".join(printable(f"{targets}? {shown}").split())
+        line = " ".join(printable(f"{targets}? {excerpt}").split())
         # The same id when the same call of the same conversation is asked about again.
         facts = [self._key, self._agent, self._call_position(call), call.name, arguments_text]
         question = Question(
