@@ -10,13 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple, cast, get_args
 
 from retinue.agents.grants import MODES, Grants, Mode, ToolRule, VerdictWord, mode_from
-from retinue.agents.tool_references import (
-    DELEGATE,
-    SKILL,
-    parse_tool_reference,
-    rule_warnings,
-    write_loophole,
-)
+from retinue.agents.tool_references import DELEGATE, SKILL, parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.names import fold
