@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.context_copy import in_context_copy
@@ -21,13 +21,11 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, public_result
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Limits, Task
+from retinue.dialects.run_agent import ParsedConfig, read_config, read_correction, read_history, render_result
 from retinue.engine.base import REAL
 from retinue.engine.ids import RunIds
 from retinue.errors import InvalidInput, RetinueError
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.dialects.run_agent import ParsedConfig
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -86,8 +84,6 @@ def as_run_agent(
         config: Mapping[str, Any] | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
-        from retinue.dialects.run_agent import read_correction  # noqa: PLC0415 - loaded at the first call
-
         began_ns = time.perf_counter_ns()
         name = "agent"
         try:
@@ -136,10 +132,8 @@ def _check_arguments(prompt: object, chat_history: object, memory: object, confi
 
 def _build_task(
     name: str, skill: str | None, arguments: JsonMapping, extra: JsonMapping, environment: Mapping[str, str]
-) -> "tuple[Task, ParsedConfig]":
+) -> tuple[Task, ParsedConfig]:
     """The call as a task, and its parsed `config`."""
-    from retinue.dialects.run_agent import read_config, read_history  # noqa: PLC0415 - loaded at the first call
-
     # What is passed beside the four counts as settings too, when it is called like one; `config` itself comes first.
     raw_config: JsonMapping = {**extra, **(arguments["config"] or {})}
     read = read_config(raw_config, environment)
@@ -165,10 +159,8 @@ def _build_task(
     return task, read
 
 
-def _answer(result: Result, read: "ParsedConfig | None") -> dict[str, Any]:
+def _answer(result: Result, read: ParsedConfig | None) -> dict[str, Any]:
     """The answer as the dictionary that the spec describes; the time is the caller's to add."""
-    from retinue.dialects.run_agent import render_result  # noqa: PLC0415 - loaded at the first call
-
     try:
         text = render_result(result).text
     except RetinueError as error:  # a value that JSON cannot hold: even that failure is an answer

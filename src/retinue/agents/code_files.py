@@ -99,18 +99,14 @@ def digests(root: Path, *, kind: Kind = "project") -> dict[str, str]:
         InvalidInput: As `code_files`, or a path is not UTF-8.
         AccessDenied: As `code_files`, or a file cannot be read.
     """
-    return {
-        utf8(path.relative_to(root).as_posix()): hashlib.sha256(_content(path)).hexdigest()
-        for path in code_files(root, kind=kind)
-    }
-
-
-def _content(path: Path) -> bytes:
-    """What counts of a file: all of it, but of `pyproject.toml` only our own table, which rarely changes."""
-    if path.name == "pyproject.toml":
-        with suppress(RecursionError):
-            return json.dumps(_settings(path), sort_keys=True, default=str).encode()
-    return read_bytes(path, max_bytes=_MAX_BYTES)
+    hashes: dict[str, str] = {}
+    for path in code_files(root, kind=kind):
+        content = read_bytes(path, max_bytes=_MAX_BYTES)
+        if path.name == "pyproject.toml":  # only our own table counts, which rarely changes
+            with suppress(RecursionError):
+                content = json.dumps(_settings(path), sort_keys=True, default=str).encode()
+        hashes[utf8(path.relative_to(root).as_posix())] = hashlib.sha256(content).hexdigest()
+    return hashes
 
 
 def _settings(pyproject: Path) -> object:

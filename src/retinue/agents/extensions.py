@@ -23,13 +23,12 @@ from pydantic_core import to_json, to_jsonable_python
 from retinue.agents.importing import import_file
 from retinue.agents.python.python_agent import Signature, read_signature
 from retinue.agents.python.read_definition import input_schema, read_docstring
-from retinue.agents.registry import Skipped
+from retinue.agents.registry import Skipped, one_line
 from retinue.contract.definition import ToolSpec
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.contract.result import Trace
-from retinue.contract.sanitize import printable
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, NotTrusted, RetinueError
 
 _ENDING: Final = "_tool.py"
@@ -192,18 +191,13 @@ def light_schema(extensions: Iterable[Extension]) -> str:
     paragraphs: list[str] = []
     for extension in extensions:
         first = next((line for line in extension.prompt.splitlines() if line.strip()), "")
-        lines = [f"{_one_line(extension.name)} — {_one_line(first)}"]
+        lines = [f"{one_line(extension.name, _LONGEST_LINE)} — {one_line(first, _LONGEST_LINE)}"]
         for tool in extension.tools:
-            line = f"- {_one_line(tool.name)}: {_one_line(tool.words.summary)}"
-            example = _one_line(tool.words.example_prompt).replace('"', "'")
+            line = f"- {one_line(tool.name, _LONGEST_LINE)}: {one_line(tool.words.summary, _LONGEST_LINE)}"
+            example = one_line(tool.words.example_prompt, _LONGEST_LINE).replace('"', "'")
             lines.append(f'{line} EX: "{example}"' if example else line)
         paragraphs.append("\n".join(lines))
     return "\n\n".join(paragraphs)
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(printable(text[: _LONGEST_LINE * 4]).split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1].rstrip()}…"
 
 
 # Finding them
@@ -224,14 +218,14 @@ class Extensions:
     def only(self, names: Collection[str]) -> "Extensions":
         """Those extensions and no others (B9). An unknown name is reported like a skipped file."""
         by_name = {extension.name.casefold(): extension for extension in self.extensions}
-        missing = [name for name in names if name.casefold() not in by_name]
         keys = {name.casefold() for name in names}
-        unknown = tuple(
-            Skipped(path=name, reason="There is no extension with this name.", hint=_suggestion(name, by_name))
-            for name in missing
-        )
-        matches = tuple(extension for key, extension in by_name.items() if key in keys)
-        return Extensions(matches, (*self.skipped, *unknown))
+        skipped = list(self.skipped)
+        for name in names:
+            if name.casefold() not in by_name:
+                near = nearest(name.casefold(), by_name)
+                hint = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(by_name) or 'none'}."
+                skipped.append(Skipped(path=name, reason="There is no extension with this name.", hint=hint))
+        return Extensions(tuple(each for key, each in by_name.items() if key in keys), tuple(skipped))
 
 
 def discover(tool_root: Path, *, trusted: bool) -> Extensions:
@@ -274,11 +268,6 @@ def discover(tool_root: Path, *, trusted: bool) -> Extensions:
     return Extensions(tuple(by_name.values()), tuple(skipped))
 
 
-def _suggestion(name: str, names: Collection[str]) -> str:
-    matches = nearest(name.casefold(), names)
-    return f"Did you mean {matches[0]!r}?" if matches else f"Available: {', '.join(names) or 'none'}."
-
-
 def _read_extension(module: ModuleType, file: str, skipped: list[Skipped]) -> Extension:
     """The extension that a module exports.
 
@@ -287,14 +276,9 @@ def _read_extension(module: ModuleType, file: str, skipped: list[Skipped]) -> Ex
     """
     exports = vars(module)
     name, prompt, tools = (exports.get(key) for key in ("NAME", "SYSTEM_PROMPT", "TOOLS"))
+    kinds = {"NAME": (str, "text"), "SYSTEM_PROMPT": (str, "text"), "TOOLS": (list, "a list")}
     problems = [
-        problem
-        for key, value, kind, problem in (
-            ("NAME", name, str, "`NAME` is not text"),
-            ("SYSTEM_PROMPT", prompt, str, "`SYSTEM_PROMPT` is not text"),
-            ("TOOLS", tools, list, "`TOOLS` is not a list"),
-        )
-        if key not in exports or not isinstance(value, kind)
+        f"`{key}` is not {what}" for key, (kind, what) in kinds.items() if not isinstance(exports.get(key), kind)
     ]
     if problems or not str(name).strip():
         raise InvalidDefinition(

@@ -159,6 +159,7 @@ class Grants:
 
     def offers(self, spec: ToolSpec) -> bool:
         """Whether the tool is there at all for this agent."""
+        # Asked for every tool of every call, and grants never change.
         key = spec.name, spec.effects
         is_offered = self._offered_cache.get(key)
         if is_offered is None:
@@ -185,9 +186,19 @@ class Grants:
         targets = [
             each if isinstance(each, PermissionSubject) else PermissionSubject(each) for each in subjects or ("",)
         ]
-        worst = _strictest(verdict for target in targets for verdict in self._verdicts(spec, target))
+        chain = tuple(self._chain())
+        verdicts: list[PermissionVerdict | None] = []
+        for target in targets:
+            if target.incidental:
+                verdicts += (each._prohibition(spec.name, target) for each in chain)
+            else:
+                verdicts += (
+                    chain[-1]._base_verdict(spec, target),
+                    *(each._restriction(spec, target) for each in chain),
+                )
+        worst = _strictest(verdicts)
         worst = worst or PermissionVerdict("allow", "no rule is against it")
-        if worst.word == "ask" and any(each.mode == "dont_ask" for each in self._chain()):
+        if worst.word == "ask" and any(each.mode == "dont_ask" for each in chain):
             return PermissionVerdict("deny", f"{worst.reason}, and this mode does not ask")
         return worst
 
@@ -257,15 +268,6 @@ class Grants:
 
     def _allows_effects(self, effects: Collection[Effect]) -> bool:
         return self.effects.issuperset(effects) and not (self.mode == "plan" and "write" in effects)
-
-    def _verdicts(self, spec: ToolSpec, subject: PermissionSubject) -> Iterator[PermissionVerdict | None]:
-        """What these grants and all above them say of one thing that a call is about."""
-        chain = tuple(self._chain())
-        if subject.incidental:
-            yield from (each._prohibition(spec.name, subject) for each in chain)
-            return
-        yield chain[-1]._base_verdict(spec, subject)
-        yield from (each._restriction(spec, subject) for each in chain)
 
     def _base_verdict(self, spec: ToolSpec, subject: PermissionSubject) -> PermissionVerdict:
         """What the outermost grants say: their strictest rule, or without one what the mode and the effects do."""
@@ -438,7 +440,9 @@ def path_matches(pattern: str, path: str) -> bool:
 
 
 def _parts_match(pattern: list[str], path: list[str]) -> bool:
-    """Whether `pattern` fits the first parts of `path`; one pass over `path`, with all places reached."""
+    """Whether `pattern` fits the first parts of `path`."""
+    # All places that can be reached are followed at once, in one pass: trying them one after the other takes many times
+    # as long with every further `**`, and whoever writes a definition writes patterns.
     positions = _skip_wildcards({0}, pattern)
     for part in path:
         if len(pattern) in positions:

@@ -11,7 +11,6 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Generator
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -53,10 +52,12 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
     if spec is None:
         raise InvalidDefinition(f"{real.name!r} is not a Python file.", hint="Name a file that ends with `.py`.")
     module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get(name)
+    before, search_path = sys.modules.get(name), sys.path[:]
     sys.modules[name] = module
+    if search is not None:
+        sys.path.append(str(search))
     try:
-        with _preserve_sys_path(search):
+        with contextlib.redirect_stdout(sys.stderr):
             # Compiled here and not by the import system, which would write a cache file into the project.
             exec(compile(source, real, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the user trusts it
     except BaseException as error:
@@ -67,6 +68,8 @@ def import_file(path: Path, *, search: Path | None = None, trusted: Path | None 
         if isinstance(error, KeyboardInterrupt):
             raise
         raise _import_error(real, error) from error
+    finally:
+        sys.path[:] = search_path
     return module
 
 
@@ -102,19 +105,6 @@ def _is_trusted(folder: str) -> bool:
         real.is_relative_to(each) and not any(part.startswith(".") for part in real.relative_to(each).parts)
         for each in _trusted_folders
     )
-
-
-@contextlib.contextmanager
-def _preserve_sys_path(search: Path | None) -> Generator[None]:
-    """Keep what the file prints off stdout, and `sys.path` what it was."""
-    path = sys.path[:]
-    if search is not None:
-        sys.path.append(str(search))
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    finally:
-        sys.path[:] = path
 
 
 def _import_error(path: Path, error: BaseException) -> InvalidDefinition:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from retinue.agents.boundary.parse_reply import as_reply, parse_context
 from retinue.agents.context_copy import in_context_copy
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
@@ -17,6 +18,7 @@ from retinue.contract import names
 from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.dialects.run_agent import parse_value, render_arguments
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
 
@@ -72,7 +74,19 @@ def module_agent(module: ModuleType, *, file: str) -> "ModuleAgent":
     function: object = vars(module).get("run_agent")
     if not callable(function):
         raise InvalidDefinition(f"{file!r} has no function `run_agent`.", hint=_DEFINE)
-    problems = _parameter_problems(function)
+    problems: list[str] = []  # what keeps it from being called with the spec's four arguments by name
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        problems.append("its parameters cannot be read")
+    else:
+        takes = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
+        if not any(each.kind is each.VAR_KEYWORD for each in parameters):
+            problems += [f"it takes no `{name}`" for name in _PARAMETERS if name not in takes]
+        for each in parameters:
+            is_variable = each.kind in {each.VAR_KEYWORD, each.VAR_POSITIONAL}
+            if each.name not in _PARAMETERS and each.default is each.empty and not is_variable:
+                problems.append(f"it cannot do without `{each.name}`")
     if problems:
         raise InvalidDefinition(
             f"`run_agent` of {file!r} cannot be called as spec 001 says: {'; '.join(problems)}.",
@@ -80,22 +94,6 @@ def module_agent(module: ModuleType, *, file: str) -> "ModuleAgent":
             detail={"findings": problems},
         )
     return ModuleAgent(function, file=file, about=module.__doc__ or function.__doc__ or "")
-
-
-def _parameter_problems(function: Callable[..., object]) -> list[str]:
-    """What keeps `function` from being called with the spec's four arguments by name."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return ["its parameters cannot be read"]
-    names = {each.name for each in parameters if each.kind in {each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY}}
-    any_name = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    variable = {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    problems = [f"it takes no `{name}`" for name in _PARAMETERS if name not in names and not any_name]
-    for each in parameters:
-        if each.name not in _PARAMETERS and each.default is each.empty and each.kind not in variable:
-            problems.append(f"it cannot do without `{each.name}`")  # noqa: PERF401 - clearer
-    return problems
 
 
 class ModuleAgent:
@@ -125,10 +123,6 @@ class ModuleAgent:
         Raises:
             OutputInvalid: The answer has not the shape of the spec; `detail["findings"]` lists every reason (B4, B5).
         """
-        # Who lists agents calls none of them, and needs neither the boundary nor asyncio.
-        from retinue.agents.boundary.parse_reply import as_reply, parse_context  # noqa: PLC0415 - see above
-        from retinue.dialects.run_agent import parse_value, render_arguments  # noqa: PLC0415 - see above
-
         arguments = render_arguments(task, correction=run.correction)
         if inspect.iscoroutinefunction(self._function):
             value = await in_context_copy(self._function(**arguments))

@@ -338,7 +338,7 @@ def light_schema(definitions: Iterable[Definition]) -> str:
         for skill in definition.skills:
             if not skill.unavailable:
                 line = f"- {skill.name}: {_first_sentence(skill.description)}"
-                example = next((sentence for text in skill.examples if (sentence := _one_line(text))), "")
+                example = next((sentence for text in skill.examples if (sentence := one_line(text))), "")
                 lines.append(f'{line} EX: "{example}"' if example else line)
         if len(lines) > 1:
             paragraphs.append("\n".join(lines))
@@ -354,10 +354,11 @@ def light_schema_of(registry: Registry) -> str:
 
 
 def _first_sentence(text: str) -> str:
-    line = _one_line(text)
+    line = one_line(text)
     return line.partition(". ")[0].removesuffix(".")
 
 
-def _one_line(text: str) -> str:
-    line = " ".join(printable(text[: _LONGEST * 4]).split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
+def one_line(text: str, limit: int = _LONGEST) -> str:
+    """`text` as one line without invisible characters, cut after `limit` characters."""
+    line = " ".join(printable(text[: limit * 4]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"

@@ -162,7 +162,13 @@ class TrustStore:
         """Change the store: read, yield, write, while no other process does."""
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _lock(self._file.with_name("trust.lock")):
+            # A file of its own is locked: the store is replaced, and a lock would stay on the old one.
+            lock = os.open(self._file.with_name("trust.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                if os.name == "posix":
+                    import fcntl  # noqa: PLC0415 - not on Windows, where the last writer wins
+
+                    fcntl.flock(lock, fcntl.LOCK_EX)
                 try:
                     folders = self._read()
                 except RetinueError:
@@ -170,23 +176,12 @@ class TrustStore:
                     folders = {}
                 yield folders
                 _write(self._file, json.dumps({"format": 1, "folders": folders}, indent=2, sort_keys=True))
+            finally:
+                os.close(lock)
         except OSError as error:
             raise AccessDenied(
                 f"The trust store {str(self._file)!r} cannot be written: {error}.", hint="Check its folder."
             ) from error
-
-
-@contextlib.contextmanager
-def _lock(file: Path) -> Generator[None]:
-    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        if os.name == "posix":
-            import fcntl  # noqa: PLC0415 - not on Windows, where the last writer wins
-
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _write(file: Path, text: str) -> None:
@@ -197,6 +192,7 @@ def _write(file: Path, text: str) -> None:
         with open(handle, "w", encoding="utf-8") as stream:  # noqa: PTH123 - a descriptor made with its mode
             stream.write(text)
             stream.flush()
+            # Before the rename: after a power failure the new name could else stand for an empty file.
             os.fsync(handle)
         temporary.replace(file)
     except BaseException:

@@ -37,9 +37,6 @@ _OF_SCHEMAS: Final = frozenset({"skill/output", "skill/examples"})
 _RETURNS: Final = "definition/description-returns"
 _OF_CHOICE: Final = frozenset({"definition/description-what", "definition/description-when", _RETURNS})
 
-_CANONICAL_PARTS: Final = 2
-"""So many parts of a pointer are keys of a definition or of a skill, which a file may spell in its own way."""
-
 
 class SourceMap:
     """The places of one file.
@@ -65,20 +62,21 @@ class SourceMap:
     @cached_property
     def _by_canonical(self) -> Mapping[str, str]:
         """The pointers of the file by their canonical spelling."""
-        return {self._canonical(path): path for path in self._positions}
+        first = 2 if self._is_list else 1
+        pointers: dict[str, str] = {}
+        for path in self._positions:
+            parts = path.split("/")
+            if parts[first : first + 1] == ["capabilities"] and "".join(parts[first + 1 : first + 2]).isdigit():
+                parts[first] = "skills"  # what spec 004 calls them
+            # Only these parts are keys of a definition or of a skill; what is below is data, and is spelt as it is.
+            last = first + (3 if parts[first : first + 1] == ["skills"] else 1)
+            pointers["/".join(snake_key(part) if first <= at < last else part for at, part in enumerate(parts))] = path
+        return pointers
 
     @cached_property
     def _starts(self) -> Mapping[LineColumn, str]:
         """In a list, the pointer of each definition by where it begins."""
         return {place: path for path, place in self._positions.items() if path.count("/") == 1}
-
-    def _canonical(self, path: str) -> str:
-        parts = path.split("/")
-        first = 2 if self._is_list else 1
-        if parts[first : first + 1] == ["capabilities"] and "".join(parts[first + 1 : first + 2]).isdigit():
-            parts[first] = "skills"  # what spec 004 calls them
-        last = first + (_CANONICAL_PARTS + 1 if parts[first : first + 1] == ["skills"] else 1)
-        return "/".join(snake_key(part) if first <= at < last else part for at, part in enumerate(parts))
 
     def base_of(self, source: Source | None) -> str:
         """The pointer of the definition that begins at `source`."""
@@ -180,7 +178,9 @@ def check_file(file: File, *, previous: Mapping[str, Definition] | None = None) 
         lint_findings = lint(definition, previous=before.get(definition.name))
         for finding in _relevant([*lint_findings, *_check_spelling(definition)], definition, file.kind):
             located = places.with_position(finding, file=file.name, source=definition.source)
-            if not _is_made_up(finding, located):
+            # What the loader filled in, and the file does not say, is nobody's mistake.
+            in_file = {snake_key(part) for part in located.path.split("/")}
+            if not any(f"/{key}" in finding.path and key not in in_file for key in ("aliases", "input_schema")):
                 findings.append(located)
     has_calls = bool(definitions) and file.kind in {"skill", "command"}
     return FileReport(file, definitions, _deduplicate(findings), places, calls=loaded.calls if has_calls else None)
@@ -224,14 +224,6 @@ def _relevant(findings: Iterable[Finding], definition: Definition, kind: Kind) -
         # Spec 000 asks for it; Markdown agents have no such habit, and a warning at every file is read by nobody.
         is_info = finding.rule == _RETURNS and not promises
         yield finding.model_copy(update={"severity": "info"}) if is_info else finding
-
-
-def _is_made_up(finding: Finding, located: Finding) -> bool:
-    """Whether a finding is about what the loader filled in, and the file does not say."""
-    return any(
-        f"/{key}" in finding.path and key not in map(snake_key, located.path.split("/"))
-        for key in ("aliases", "input_schema")
-    )
 
 
 def _check_python(file: File, before: Mapping[str, Definition]) -> FileReport:
@@ -334,24 +326,17 @@ def known_agents(report: FileReport, text: MarkdownText | None) -> Iterator[Know
     documented = find_own_operations(text.outline, file=text.name) if text and text.agent else ()
     start = Source(file=report.file.name, line=1, column=1)
     stem = report.file.path.stem
-    for definition in report.definitions:
-        if report.file.kind != "command":
-            names = (definition.name, *definition.aliases, *definition.wire_names.values())
-            names = (*names, stem) if report.file.kind == "agent" else names
-            operations = documented or _skills(definition, report)
-            yield KnownAgent(names[1] if len(names) > 1 and definition.aliases else names[0], names, operations, start)
+    for definition in () if report.file.kind == "command" else report.definitions:
+        names = (definition.name, *definition.aliases, *definition.wire_names.values())
+        names = (*names, stem) if report.file.kind == "agent" else names
+        operations = list(documented)
+        # One skill that is the agent itself is no list of operations.
+        lists_skills = [skill.name for skill in definition.skills] != [definition.name]
+        uses_skills = lists_skills and report.is_complete and not documented
+        for index, skill in enumerate(definition.skills if uses_skills else ()):
+            _, (line, column) = report.source_map.find(f"/skills/{index}", source=definition.source)
+            operations.append(Operation(skill.name, Source(file=report.file.name, line=line, column=column)))
+        known_as = definition.aliases[0] if definition.aliases else definition.name
+        yield KnownAgent(known_as, names, tuple(operations), start)
     if text and text.agent and not report.definitions:
         yield KnownAgent(text.agent, (text.agent, stem), documented, start)
-
-
-def _skills(definition: Definition, report: FileReport) -> tuple[Operation, ...]:
-    """The skills that a definition lists; one that is the agent itself is no list."""
-    if len(definition.skills) == 1 and definition.skills[0].name == definition.name:
-        return ()
-    if not report.is_complete:
-        return ()
-    operations: list[Operation] = []
-    for index, skill in enumerate(definition.skills):
-        _, (line, column) = report.source_map.find(f"/skills/{index}", source=definition.source)
-        operations.append(Operation(skill.name, Source(file=report.file.name, line=line, column=column)))
-    return tuple(operations)

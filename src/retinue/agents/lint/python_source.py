@@ -191,7 +191,9 @@ def _input_schema(node: _Function, docstring: Docstring, source: PythonSource, p
     }
     properties: JsonMapping = {}
     for each in (*positional, *arguments.kwonlyargs):
-        if each.arg in {"self", "cls"} or _is_injected(each):
+        note = each.annotation
+        type_name = str(note.value).rpartition(".")[2] if isinstance(note, ast.Constant) else note and last_name(note)
+        if each.arg in {"self", "cls"} or type_name in _INJECTED_TYPES:
             continue
         place = path + pointer(["properties", each.arg])
         source.record_position(place, each)
@@ -210,13 +212,6 @@ def _input_schema(node: _Function, docstring: Docstring, source: PythonSource, p
         properties[each.arg] = schema or {}
     required = [name for name in properties if name not in defaults]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _is_injected(argument: ast.arg) -> bool:
-    note = argument.annotation
-    if isinstance(note, ast.Constant):
-        return str(note.value).rpartition(".")[2] in _INJECTED_TYPES
-    return note is not None and last_name(note) in _INJECTED_TYPES
 
 
 _SCALARS: Final[Mapping[str, JsonMapping]] = {

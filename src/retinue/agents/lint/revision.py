@@ -5,7 +5,6 @@ Only reads. Of a repository, only files that differ are looked at, links followe
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -45,11 +44,10 @@ def definitions_at_revision(paths: Iterable[Path], revision: str) -> tuple[Earli
         MissingFile: A path is in no repository.
         RetinueError: git cannot be run, or refuses.
     """
-    definitions: dict[str, EarlierDefinition] = {}
-    for path in paths:
-        for earlier in _read_revision(path, revision):
-            key = f"{earlier.file}\0{earlier.definition.name}\0{earlier.definition.version}"
-            definitions.setdefault(key, earlier)
+    every = (earlier for path in paths for earlier in _read_revision(path, revision))
+    definitions: dict[tuple[str, str, str], EarlierDefinition] = {}
+    for earlier in every:
+        definitions.setdefault((earlier.file, earlier.definition.name, earlier.definition.version), earlier)
     return tuple(definitions.values())
 
 
@@ -88,10 +86,7 @@ class _Tree:
         entries = git.tree(commit)
         self._files = {entry.path for entry in entries if not entry.is_link}
         self._links = {entry.path for entry in entries if entry.is_link}
-
-    @cached_property
-    def _folders(self) -> set[str]:
-        return {str(parent) for path in self._files | self._links for parent in PurePosixPath(path).parents}
+        self._folders = {str(parent) for entry in entries for parent in PurePosixPath(entry.path).parents}
 
     def files_below(self, prefix: str) -> Iterator[tuple[str, str]]:
         """The path of each file below a folder, and the path of the same file without links."""

@@ -176,9 +176,9 @@ def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Fi
     fence = envelope.fence
     if envelope.value is None:
         detail = envelope.problem.detail if envelope.problem else {}
-        line, column = int(detail.get("line", 1)), int(detail.get("column", 1))
         message = f"The example of `{envelope.status}` is cut short or marked up: it is not JSON."
         fix = "Write it out, or say in prose what is left out."
+        line, column = int(detail.get("line", 1)), int(detail.get("column", 1))
         place = {"line": fence.line + line - 1, "column": fence.column + column - 1}
         yield _finding_at(text, "contract/example", message, fix, **place, severity="warning")
         return
@@ -187,7 +187,6 @@ def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Fi
         wrong = parse_result(fence.text, context=ParseContext(agent=text.agent or "")).findings
     except OutputInvalid as error:
         wrong = [Finding.model_validate(each) for each in error.detail.get("findings", [])]
-    places = json.source_map(fence.text)
     for each in wrong:
         severity = each.severity
         if each.rule.endswith("/version"):
@@ -197,10 +196,7 @@ def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Fi
             if each.path.count("/") != 1:
                 continue
             severity = "info"
-        path = each.path
-        while path and path not in places:
-            path = path.rpartition("/")[0]
-        line, column = places.get(path, (1, 1))
+        line, column = fence.json_place(each.path)
         message = f"The example of `{envelope.status}` breaks the contract: {each.message}"
         yield make_finding(
             "contract/example",
@@ -209,8 +205,8 @@ def _check_example(text: MarkdownText, envelope: ExampleEnvelope) -> Iterator[Fi
             each.fix,
             severity=severity,
             file=text.name,
-            line=fence.line + line - 1,
-            column=fence.column + column - 1,
+            line=line,
+            column=column,
         )
 
 

@@ -92,7 +92,9 @@ def files_at(path: Path) -> Iterator[File]:
 
 def _walk_files(folder: Path) -> Iterator[Path]:
     """Every file below `folder` that may count, and the links of which `_read` will say that they lead nowhere."""
-    project = _project(folder)
+    real = folder.resolve()
+    # Links may not lead out of the repository that the folder lies in; without one, not out of the folder.
+    project = next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), real)
     linked: set[Path] = set()  # each target once: links that lead to each other would multiply without end
     pending = [folder]
     while pending:
@@ -112,12 +114,6 @@ def _walk_files(folder: Path) -> Iterator[Path]:
                 path = Path(where, name)
                 if name.lower().endswith(ENDINGS) or (path.is_symlink() and not path.exists()):
                     yield path
-
-
-def _project(folder: Path) -> Path:
-    """The repository that `folder` lies in, else the folder itself: links may not lead out of it."""
-    real = folder.resolve()
-    return next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), real)
 
 
 # What a file means to be.

@@ -8,11 +8,10 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from retinue.agents.load.command import command_name
-from retinue.agents.load.operations import CodeBlock, find_listings, find_registries
+from retinue.agents.load.operations import find_listings, find_registries
 from retinue.contract import json, schema
 from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.finding import Finding, TextEdit
-from retinue.contract.json import JsonObject
 from retinue.contract.lint import (
     EarlierDefinition,
     KnownAgent,
@@ -271,18 +270,9 @@ def check_samples(text: MarkdownText) -> Iterator[Finding]:
             # It is of the kind that the schema describes when at least half of its members are.
             shared_count = len(value.keys() & current[1])
             if is_example and shared_count and shared_count * 2 >= len(value):
-                yield from _check_example(value, current[0], text, fence)
-
-
-def _check_example(value: JsonObject, validator: Validator, text: MarkdownText, fence: CodeBlock) -> Iterator[Finding]:
-    places = json.source_map(fence.text)
-    for finding in validator.findings(value):
-        path = finding.path
-        while path and path not in places:
-            path = path.rpartition("/")[0]
-        line, column = places.get(path, (1, 1))
-        place = fence.line + line - 1, fence.column + column - 1
-        message = f"The example does not pass the schema above it: {finding.message}"
-        yield make_finding(
-            "sample/schema", finding.path, message, finding.fix, file=text.name, line=place[0], column=place[1]
-        )
+                for finding in current[0].findings(value):
+                    message = f"The example does not pass the schema above it: {finding.message}"
+                    line, column = fence.json_place(finding.path)
+                    yield make_finding(
+                        "sample/schema", finding.path, message, finding.fix, file=text.name, line=line, column=column
+                    )

@@ -4,7 +4,7 @@ A card has no word for the schemas of a skill. Ours say them in an extension of 
 """
 
 import re
-from typing import Final, Literal
+from typing import Final
 
 from retinue.contract import names
 from retinue.contract.definition import Definition, Skill
@@ -26,6 +26,7 @@ from .definition_keys import (
 )
 from .document import finding_of, read_json
 from .fields import Fields
+from .kinds import card_version
 from .loaded_agents import RUNS_ELSEWHERE, CardAgent, LoadedAgents
 
 EXTENSION: Final = "urn:retinue:definition:1"
@@ -55,16 +56,6 @@ _DEFAULT_EXTRAS: Final[JsonObject] = {
     "defaultOutputModes": [*MODES],
 }
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-
-
-def card_version(value: JsonValue) -> Literal["0.3", "1.0"] | None:
-    """Which A2A a JSON value is a card of; None when of none."""
-    if not isinstance(value, dict) or not isinstance(value.get("skills"), list):
-        return None
-    if isinstance(value.get("supportedInterfaces"), list):
-        return "1.0"
-    has_marker = "protocolVersion" in value or isinstance(value.get("capabilities"), dict)
-    return "0.3" if has_marker and isinstance(value.get("url"), str) else None
 
 
 def load_a2a_card(data: bytes, *, file: str) -> LoadedAgents:
@@ -130,7 +121,7 @@ def _definition(fields: Fields, extension: Fields) -> Definition | None:
         skills.append(_skill(inner, extension.child(keys if isinstance(keys, dict) else {}, path=path), skill_name))
     if not items:
         message, fix = "The card lists no skill.", "Add one to `skills`."
-        fields.report("load/no-skill", message, path="", severity="warning", fix=fix)
+        fields.report("load/no-skill", message, fix=fix)
         skills.append(build_skill(fields, name, description, prompted_skill(TASK_SCHEMA)))
     facts = extension.read(Definition, "category", "dialect", "composes") | {
         "version": version or major,
@@ -154,8 +145,9 @@ def _require(fields: Fields, *keys: tuple[str, str]) -> None:
     """Report each key that a card must have and can do without: its folded name, and how the card spells it."""
     for name, key in keys:
         if fields.peek(name) is None:
-            path, fix = fields.path(name) if name in {"id", "name", "tags"} else "", f"Add `{key}`."
-            fields.report("load/card-key", f"`{key}` is missing.", path=path, severity="warning", fix=fix)
+            at = name if name in {"id", "name", "tags"} else None
+            # A warning, unlike in lint: the agent can be used all the same.
+            fields.report("load/card-key", f"`{key}` is missing.", at=at, severity="warning", fix=f"Add `{key}`.")
 
 
 def _tags(inner: Fields) -> tuple[str, ...]:
@@ -199,8 +191,16 @@ def upgrade_card(card: JsonObject) -> JsonObject:
     url, transport = new.pop("url", None), new.pop("preferredTransport", _JSON_RPC)
     first: list[JsonValue] = [{"url": url, "transport": transport}] if url is not None else []
     more = new.pop("additionalInterfaces", None)
-    entries = [*first, *(more if isinstance(more, list) else [])]
-    interfaces = [_interface(each, version) for each in entries]
+    interfaces: list[JsonValue] = []
+    for each in (*first, *(more if isinstance(more, list) else [])):
+        if isinstance(each, dict):
+            # `0.3.0` is spoken as `0.3`.
+            protocol = ".".join(version.split(".")[:2]) if isinstance(version, str) else version
+            rest = {key: value for key, value in each.items() if key != "transport"}
+            binding = each.get("transport", _JSON_RPC)
+            interfaces.append({**rest, "protocolBinding": binding, "protocolVersion": protocol})
+        else:
+            interfaces.append(each)
     new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]
     if "supportsAuthenticatedExtendedCard" in new:
         has_extended_card, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
@@ -208,20 +208,11 @@ def upgrade_card(card: JsonObject) -> JsonObject:
     if isinstance(schemes := new.get("securitySchemes"), dict):
         new["securitySchemes"] = {name: _scheme(scheme) for name, scheme in schemes.items()}
     if isinstance(needed := new.pop("security", None), list):
-        new["securityRequirements"] = [_requirement(each) for each in needed]
+        new["securityRequirements"] = [
+            {"schemes": {name: {"list": scopes} for name, scopes in each.items()}} if isinstance(each, dict) else each
+            for each in needed
+        ]
     return new
-
-
-def _interface(interface: JsonValue, version: JsonValue) -> JsonValue:
-    if not isinstance(interface, dict):
-        return interface
-    rest = {key: value for key, value in interface.items() if key != "transport"}
-    # `0.3.0` is spoken as `0.3`.
-    return {
-        **rest,
-        "protocolBinding": interface.get("transport", _JSON_RPC),
-        "protocolVersion": (".".join(version.split(".")[:2]) if isinstance(version, str) else version),
-    }
 
 
 def _scheme(scheme: JsonValue) -> JsonValue:
@@ -230,9 +221,3 @@ def _scheme(scheme: JsonValue) -> JsonValue:
         return scheme
     names = {"in": "location"}
     return {_SCHEMES[kind]: {names.get(key, key): value for key, value in scheme.items() if key != "type"}}
-
-
-def _requirement(requirement: JsonValue) -> JsonValue:
-    if not isinstance(requirement, dict):
-        return requirement
-    return {"schemes": {name: {"list": scopes} for name, scopes in requirement.items()}}

@@ -6,7 +6,6 @@ file is opened.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
@@ -53,13 +52,17 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
     def read(fields: Fields, front: MarkdownDocument) -> Definition | None:
         base_name = names.canonical_name(typed.removeprefix("/").replace(":", "-"))
         hint = " ".join(fields.texts("argument_hint") or ())
-        description = fields.text("description") or _first_line(front.body) or f"Does what `{typed}` says."
+        # Without a description, programs show the first line of the prompt that says something.
+        lines = (line.strip().lstrip("#").strip() for line in front.body.split("\n"))
+        first = next(filter(None, lines), "")
+        first = first if len(first) <= _LONGEST_DESCRIPTION else f"{first[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
+        description = fields.text("description") or first or f"Does what `{typed}` says."
         tier, model = read_model(fields)
         arguments = parse_arguments(hint, front.body)
         name = f"{COMMAND}_{base_name}" if base_name else None
         if name is None:
             message = f"The file's name {typed[:100]!r} is not a valid name."
-            fields.report("load/bad-name", message, path="", fix="Use letters, digits and hyphens.")
+            fields.report("load/bad-name", message, fix="Use letters, digits and hyphens.")
         more = prompted_skill(arguments.schema, instruction_name=arguments.free)
         skill = build_skill(fields, name, description, more)
         facts = fields.read(Definition, "category", "tags", "source") | {
@@ -78,7 +81,7 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
         definition = build_definition(fields, name, description, facts, extras) if skill else None
         if definition is not None and not front.body:
             message, fix = "The command says nothing to do.", "Write below the front matter what is to be done."
-            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
+            fields.report("load/no-instructions", message, fix=fix)
         for match in islice(_SHELL.finditer(front.body), _MAX_REPORTED):
             message = f"{match[0][:100]!r} is text here: Retinue runs no command out of a file."
             fix = "Give the agent a tool for it, or put the output into the request."
@@ -86,13 +89,6 @@ def load_command(data: bytes, *, file: str) -> LoadedAgents:
         return definition
 
     return load_prompt(data, file=file, read=read, required=False, keys="`description:` and so on")
-
-
-def _first_line(body: str) -> str:
-    """The first line of the prompt that says something, as a description; what programs show without one."""
-    lines = (line.strip().lstrip("#").strip() for line in body.split("\n"))
-    line = next(filter(None, lines), "")
-    return line if len(line) <= _LONGEST_DESCRIPTION else f"{line[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
 
 
 ARGUMENTS: Final = "arguments"
@@ -139,31 +135,18 @@ class _Placeholder:
 
 def parse_arguments(hint: str, body: str) -> CommandArguments:
     """What a command with this `argument-hint` and this body takes."""
-    placeholders = _placeholders(hint)
+    tokens = _TOKEN.findall(hint) if _HINT.fullmatch(hint) else []
+    placeholders = [_Placeholder(each[1:-1].strip(), required=each[0] == "<") for each in tokens]
     positions = {int(match[1]) for match in _POSITION.finditer(body)}
-    if positions and not _ALL.search(body):
-        return _positional_arguments(placeholders, max(positions))
-    only = placeholders[0] if len(placeholders) == 1 else None
-    about = f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING
-    value = _text(only, about)
-    must = bool(placeholders) and placeholders[0].required
-    return CommandArguments(
-        _object({ARGUMENTS: value}, [ARGUMENTS] if must else []), None if "enum" in value else ARGUMENTS
-    )
-
-
-def _placeholders(hint: str) -> list[_Placeholder]:
-    """The parts of a hint that is made of placeholders and nothing else; else none."""
-    if not _HINT.fullmatch(hint):
-        return []
-    return [_Placeholder(each[1:-1].strip(), required=each[0] == "<") for each in _TOKEN.findall(hint)]
-
-
-def _positional_arguments(placeholders: Sequence[_Placeholder], most: int) -> CommandArguments:
-    """One parameter a position: named and typed by the hint as far as that goes."""
     properties: JsonObject = {}
     required: list[JsonValue] = []
-    for position in range(max(most, len(placeholders))):
+    if not positions or _ALL.search(body):
+        only = placeholders[0] if len(placeholders) == 1 else None
+        value = properties[ARGUMENTS] = _text(only, f"{_ANYTHING} As in: {hint}" if hint else _ANYTHING)
+        required = [ARGUMENTS] if placeholders and placeholders[0].required else []
+        return CommandArguments(_object(properties, required), None if "enum" in value else ARGUMENTS)
+    # One parameter a position: named and typed by the hint as far as that goes.
+    for position in range(max(*positions, len(placeholders))):
         placeholder = placeholders[position] if position < len(placeholders) else None
         name = placeholder.name if placeholder else ""
         if not name or name in properties:

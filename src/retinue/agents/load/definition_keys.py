@@ -174,10 +174,9 @@ def skill_facts(fields: Fields, *, schema_required: bool, model_use: ModelUse) -
     for key, value in schemas.items():
         if key == _INPUT and value is not None and value.get("type") != "object":
             message, fix = f"`{key}` must describe an object.", 'Add `"type": "object"`.'
-            fields.report("load/input-schema", message, path=fields.path(key), fix=fix)
+            fields.report("load/input-schema", message, at=key, fix=fix)
         for each in () if value is None else schema.check_schema(value):
-            path = fields.path(key) + each.path
-            fields.report(each.rule, each.message, path=path, severity=each.severity, fix=each.fix)
+            fields.report(each.rule, each.message, at=key, below=each.path, severity=each.severity, fix=each.fix)
     if schemas[_INPUT] is None:
         schemas[_INPUT] = {} if schema_required else copy.deepcopy(TASK_SCHEMA)
     return {
@@ -208,7 +207,7 @@ def _check_mode(fields: Fields, mode: str | None) -> None:
     try:
         mode_from(mode or "default")
     except InvalidInput as error:
-        fields.report("load/value", error.message, path=fields.path("permission_mode"), fix=error.hint)
+        fields.report("load/value", error.message, at="permission_mode", fix=error.hint)
 
 
 def read_deprecation(fields: Fields) -> Deprecation | None:
@@ -236,15 +235,13 @@ def read_name(
     name, major = split_versioned_name(names.fold(raw_name) if is_plain else names.canonical_name(raw_name))
     if not name:
         message, fix = f"{raw_name!r} is not a valid name."[:300], "Use letters a-z, digits and `_`."
-        fields.report("load/bad-name", message, path=fields.path("name"), fix=fix)
+        fields.report("load/bad-name", message, at="name", fix=fix)
     elif snake_case and (folded_name := names.fold(raw_name)) != raw_name:
         message = f"{raw_name!r} is read as {folded_name!r}."
-        fields.report(
-            "load/name-folded", message, path=fields.path("name"), severity="warning", fix=f"Write `{folded_name}`."
-        )
+        fields.report("load/name-folded", message, at="name", fix=f"Write `{folded_name}`.")
     if major is not None and version and version.partition(".")[0] != str(major):
         message = f"The name {raw_name!r} says major {major}, but `version` says {version!r}."
-        fields.report("load/version-differs", message, path=fields.path("version"), fix="Make them the same.")
+        fields.report("load/version-differs", message, at="version", fix="Make them the same.")
     if major is not None and not version:
         version = f"{major}.0"
     return name, version, tuple(dict.fromkeys((*aliases, *((raw_name,) if names.fold(raw_name) != raw_name else ()))))
@@ -264,13 +261,9 @@ def read_version(fields: Fields) -> str | None:
     value = fields.peek("version")
     if value is None or (isinstance(value, str) and is_version(value.strip())):
         return fields.text("version")
-    fields.report(
-        "load/version",
-        f"{value!r} is not a version we can compare; it is kept in `extras`."[:300],
-        path=fields.path("version"),
-        severity="warning",
-        fix='Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH` in quotes, as in "1.0".',
-    )
+    message = f"{value!r} is not a version we can compare; it is kept in `extras`."[:300]
+    fix = 'Write `MAJOR.MINOR` or `MAJOR.MINOR.PATCH` in quotes, as in "1.0".'
+    fields.report("load/version", message, at="version", fix=fix)
     fields.keep_extras("version")
     return None
 
@@ -281,7 +274,7 @@ def read_model(fields: Fields) -> tuple[Tier | None, str | None]:
     tier = read_tier(word) if word else None
     if word and not tier:
         message = f"`tier` must be `small`, `medium` or `large`, not {word!r}."
-        fields.report("load/value", message, path=fields.path("tier"), fix="A model id goes into `model`.")
+        fields.report("load/value", message, at="tier", fix="A model id goes into `model`.")
     if not model or model.lower() == "inherit":
         return tier, None
     alias_tier = read_tier(model)
@@ -303,47 +296,46 @@ def read_tools(fields: Fields, key: str, *, by_spaces: bool = False) -> tuple[st
     for other in keys:
         if other != used:
             message = f"`{other}` and `{used}` both say which tools there are."
-            fields.report("load/key-twice", message, path=fields.path(other), fix=f"Keep `{key}`.")
+            fields.report("load/key-twice", message, at=other, fix=f"Keep `{key}`.")
     if used != key:
         message = f"`{used}` is read as `{key}`; other programs ignore it here."
-        fields.report("load/other-key", message, path=fields.path(used), severity="warning", fix=f"Write `{key}`.")
-    deny_list, path = fields.peek(_DISALLOWED), fields.path(_DISALLOWED)
+        fields.report("load/other-key", message, at=used, fix=f"Write `{key}`.")
+    deny_list = fields.peek(_DISALLOWED)
     fields.keep_extras(_DISALLOWED)
     words = split_list(deny_list) if isinstance(deny_list, str) else deny_list if isinstance(deny_list, list) else []
     if deny_list is not None and (not words or not all(isinstance(word, str) for word in words)):
-        fields.report(
-            "load/wrong-type", f"`{_DISALLOWED}` must be a list of tools.", path=path, fix="Write a list of texts."
-        )
+        message = f"`{_DISALLOWED}` must be a list of tools."
+        fields.report("load/wrong-type", message, at=_DISALLOWED, fix="Write a list of texts.")
     for word in words:
         if isinstance(word, str):
-            _check_rule(fields, word, path=path, denies=True)
-    path = fields.path(used)
+            _check_rule(fields, word, key=_DISALLOWED)
     tools = fields.texts(used, split=not by_spaces, by_spaces=by_spaces)
     for word in tools or ():
-        _check_rule(fields, word, path=path, denies=False)
+        _check_rule(fields, word, key=used)
     return tools
 
 
-def _check_rule(fields: Fields, text: str, *, path: str, denies: bool) -> None:
+def _check_rule(fields: Fields, text: str, *, key: str) -> None:
     """Say what is odd about one word for a tool. What denies nothing is an error; what allows nothing is safe."""
+    denies = key == _DISALLOWED
     try:
         word = parse_tool_reference(text)
     except RetinueError as error:
         if denies:
-            fields.report("load/denies-nothing", error.message, path=path, fix=error.hint)
+            fields.report("load/denies-nothing", error.message, at=key, fix=error.hint)
         return  # what cannot be read among `tools` is said when they are looked up
     if denies:
         for remark in () if word.is_foreign else rule_warnings(word):
-            fields.report("load/denies-nothing", remark, path=path, fix="Correct it, or remove it.")
+            fields.report("load/denies-nothing", remark, at=key, fix="Correct it, or remove it.")
         return
     if word.patterns:
         for remark in rule_warnings(word):
-            fields.report("load/fits-nothing", remark, path=path, severity="warning", fix="Correct the pattern.")
+            fields.report("load/fits-nothing", remark, at=key, fix="Correct the pattern.")
     for pattern in word.patterns if word.tool == "shell" else ():
         if by := write_loophole(pattern):
             message = f"{text[:100]!r} can write: by {by}."
             fix = "Name the tool `git` instead, which only reads." if pattern.startswith("git") else "Allow less."
-            fields.report("load/can-write", message, path=path, severity="info", fix=fix)
+            fields.report("load/can-write", message, at=key, fix=fix)
 
 
 MAX_ENTRIES: Final = 1_000

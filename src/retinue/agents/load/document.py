@@ -48,20 +48,14 @@ class Document:
         return self.positions.get(path, (1, 1))
 
     def finding(
-        self, rule: str, message: str, *, path: str = "", severity: Severity = "error", fix: str = ""
+        self, rule: str, message: str, *, path: str = "", severity: Severity | None = None, fix: str = ""
     ) -> Finding:
-        """Say something about the place at `path`."""
+        """Say something about the place at `path`, as severe as the rule is when nothing else is said."""
+        # The table of rules takes its time to load, and most files give no finding.
+        from retinue.contract.lint.rules import make_finding  # noqa: PLC0415
+
         line, column = self.position(path)
-        return Finding(
-            rule=rule,
-            message=message,
-            severity=severity,
-            path=path,
-            file=self.file,
-            line=line,
-            column=column,
-            fix=fix,
-        )
+        return make_finding(rule, path, message, fix, severity=severity, file=self.file, line=line, column=column)
 
 
 def parse_error(message: str, *, line: int = 1, column: int = 1, hint: str) -> ParseError:
@@ -100,6 +94,7 @@ def read_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise AccessDenied(f"{str(path)!r} is not a regular file.", hint="Point at a file.")
+        # Bounded by what is read and not by what the status says: a file may grow meanwhile, and some have no size.
         with open(handle, "rb", closefd=False) as file:
             data = file.read(max_bytes + 1)
     finally:

@@ -121,11 +121,11 @@ class Fields:
             name = snake_key(key)
             if name in self._spellings:
                 message = f"{self._spellings[name]!r} and {key!r} are the same key."
-                self.report("load/key-twice", message, path=path + pointer([key]), fix="Keep one.")
+                self.report("load/key-twice", message, below=pointer([key]), fix="Keep one.")
                 continue
             self._spellings[name] = key
             if name in CODE_KEYS:
-                self.report("load/names-code", NAMES_CODE.format(key), path=self.path(name), fix=NO_CODE)
+                self.report("load/names-code", NAMES_CODE.format(key), at=name, fix=NO_CODE)
             elif item is not None:
                 self._remaining[name] = item
 
@@ -151,8 +151,18 @@ class Fields:
         """JSON Pointer of the key `name`, as the file spells it."""
         return self._path + pointer([self._spellings.get(name, name)])
 
-    def report(self, rule: str, message: str, *, path: str, severity: Severity = "error", fix: str = "") -> None:
-        """Add a finding about `path`."""
+    def report(
+        self,
+        rule: str,
+        message: str,
+        *,
+        at: str | None = None,
+        below: str = "",
+        severity: Severity | None = None,
+        fix: str = "",
+    ) -> None:
+        """Add a finding about the key `at`, or what is `below` it; without a key, about the object."""
+        path = (self._path if at is None else self.path(at)) + below
         self._findings.append(self._document.finding(rule, message, path=path, severity=severity, fix=fix))
 
     def add_finding(self, finding: Finding) -> None:
@@ -200,8 +210,7 @@ class Fields:
             for finding in findings_of(error, rule="load/value"):
                 name, _, inner = finding.path.removeprefix("/").partition("/")
                 message = f"`{name}` is refused: {finding.message[:1].lower()}{finding.message[1:]}"
-                path = self.path(name) + (f"/{inner}" if inner else "")
-                self.report(finding.rule, message, path=path, fix="Fix the value.")
+                self.report(finding.rule, message, at=name, below=inner and f"/{inner}", fix="Fix the value.")
         return None
 
     def text(self, name: str, *, required: bool = False) -> str | None:
@@ -222,7 +231,7 @@ class Fields:
             if required:
                 near = names.nearest(name, sorted(self._remaining), limit=1)
                 fix = f"Did you mean it by {self._spellings[near[0]]!r}?" if near else f"Add `{name}`."
-                self.report("load/missing-key", f"`{name}` is missing.", path=self._path, fix=fix)
+                self.report("load/missing-key", f"`{name}` is missing.", fix=fix)
             return None
         if type(value) is origin:
             return value
@@ -297,13 +306,13 @@ class Fields:
             fix = f"Did you mean {(near.replace('_', '-') if kebab else near)!r}?" if near else ""
             if _looks_like_limit(name):
                 message = f"The key {key!r} looks like a limit, but there is no limit of that name."
-                self.report("load/unknown-limit", message, path=self.path(name), fix=fix or _LIMIT_HINT)
+                self.report("load/unknown-limit", message, at=name, fix=fix or _LIMIT_HINT)
             else:
                 message = f"The key {key!r} has no effect here; it is kept in `extras`."
-                self.report("load/unknown-key", message, path=self.path(name), severity="info", fix=fix)
+                self.report("load/unknown-key", message, at=name, fix=fix)
         if len(remaining) > _MAX_REPORTED:
             message = f"{len(remaining) - _MAX_REPORTED} more keys have no effect here; they are kept in `extras`."
-            self.report("load/unknown-key", message, path=self._path, severity="info")
+            self.report("load/unknown-key", message)
         self._remaining.clear()
 
     def _add_extra(self, name: str, value: JsonValue) -> str:
@@ -319,7 +328,7 @@ class Fields:
     def _report_wrong_type(self, name: str, value: JsonValue, expected: str) -> None:
         message = f"`{name}` must be {expected}, not {_KINDS[type(value)]}."
         fix = 'Put it in quotes, as in "1.0".' if expected == "a text" and isinstance(value, int | float) else ""
-        self.report("load/wrong-type", message, path=self.path(name), fix=fix or f"Write {expected}.")
+        self.report("load/wrong-type", message, at=name, fix=fix or f"Write {expected}.")
 
 
 @cache

@@ -84,25 +84,20 @@ def read_front(data: bytes, *, file: str, required: bool = True, quote_hint: boo
         if quote_hint:
             text = _ARGUMENT_HINT.sub(lambda match: match[1] + json.dumps(match[2]), text)
         if text.strip():
-            value, places, findings = _read_yaml(text, file=file)
+            from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
+
+            try:
+                value, places = read_yaml(text, first_line=2)
+            except ParseError:  # once more, with quotes around what is not ambiguous
+                text, findings = quote_texts(text, file=file, first_line=2)
+                if not findings:
+                    raise
+                value, places = read_yaml(text, first_line=2)
     elif required:
         raise parse_error("The file has no front matter.", hint=_HINT)
     blank = next((at for at, line in enumerate(lines[after:]) if line.strip()), len(lines) - after)
     document = Document(file=file, value=value, locate=lambda: places)
     return MarkdownDocument(document, "\n".join(lines[after:]).strip(), after + blank + 1, findings)
-
-
-def _read_yaml(text: str, *, file: str) -> tuple[JsonValue, dict[str, LineColumn], tuple[Finding, ...]]:
-    """Read front matter that begins on line 2, strictly; then once more with quotes around what is not ambiguous."""
-    from .yaml import read_yaml  # noqa: PLC0415 - only files with front matter pay for ruamel.yaml
-
-    try:
-        return *read_yaml(text, first_line=2), ()
-    except ParseError:
-        quoted, findings = quote_texts(text, file=file, first_line=2)
-        if not findings:
-            raise
-    return *read_yaml(quoted, first_line=2), findings
 
 
 _TEXT: Final = re.compile(
@@ -137,29 +132,25 @@ def quote_texts(text: str, *, file: str, first_line: int) -> tuple[str, tuple[Fi
         if match is None or match["key"] in findings:  # a key that stands twice is refused anyway
             continue
         colon = _ENDS_A_KEY.search(match["text"])
-        if colon is None or _COMMENT.search(match["text"]) or not _is_one_line(lines, at):
+        if colon is None or _COMMENT.search(match["text"]):
             continue
-        place = (first_line + at, len(match["head"]) + colon.start() + 1)
+        # The text must not go on below: the front matter ends there, or a key follows that we know.
+        below = next((line for line in lines[at + 1 :] if line.strip()), None)
+        next_key = None if below is None else _KEY.match(below)
+        if below is not None and (next_key is None or snake_key(next_key[1]) not in _KEYS):
+            continue
         quoted = json.dumps(match["text"], ensure_ascii=False)
-        replacement = TextEdit(old=match["text"], new=quoted)
         key = match["key"]
-        findings[match["key"]] = Finding(
+        findings[key] = Finding(
             rule="load/unquoted-colon",
             message=f"The unquoted text of `{key}` holds a colon and a space; it was read as one text.",
             severity="warning",
             path=f"/{key}",
             file=file,
-            line=place[0],
-            column=place[1],
+            line=first_line + at,
+            column=len(match["head"]) + colon.start() + 1,
             fix=f"Write `{key}: |` and the text, indented, below it; strict readers refuse the file as it is.",
-            replacement=replacement,
+            replacement=TextEdit(old=match["text"], new=quoted),
         )
         lines[at] = match["head"] + quoted
     return "\n".join(lines), tuple(findings.values())
-
-
-def _is_one_line(lines: list[str], at: int) -> bool:
-    """Whether the text on a line cannot go on below it: the front matter ends, or a key follows that we know."""
-    below = next((lines[n] for n in range(at + 1, len(lines)) if lines[n].strip()), None)
-    key = None if below is None else _KEY.match(below)
-    return below is None or (key is not None and snake_key(key[1]) in _KEYS)

@@ -4,16 +4,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePath, PurePosixPath
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from retinue.contract.json import JsonValue
 from retinue.errors import InvalidInput, ParseError, RetinueError
 
 from .document import MAX_BYTES, read_bytes, read_json
-
-if TYPE_CHECKING:
-    from .loaded_agents import LoadedAgents
-
+from .loaded_agents import LoadedAgents
 
 Kind: TypeAlias = Literal["markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a"]
 """`json` is a tool-use definition with all that we add to it, `tool_use` one with nothing of that and several tools an
@@ -68,8 +65,6 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
         value = read_json(data, file=file).value
     except ParseError:  # whoever loads it will say so
         return "json"
-    from .a2a_card import card_version  # noqa: PLC0415 - few projects hold cards
-
     if card_version(value):
         return "a2a"
     if isinstance(value, dict):  # a card of spec 004 has a list of capabilities, or the endpoints of an agent
@@ -81,7 +76,17 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
     return "tool_use" if is_tool_use else "json"
 
 
-def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> "LoadedAgents":
+def card_version(value: JsonValue) -> Literal["0.3", "1.0"] | None:
+    """Which A2A a JSON value is a card of; None when of none."""
+    if not isinstance(value, dict) or not isinstance(value.get("skills"), list):
+        return None
+    if isinstance(value.get("supportedInterfaces"), list):
+        return "1.0"
+    has_marker = "protocolVersion" in value or isinstance(value.get("capabilities"), dict)
+    return "0.3" if has_marker and isinstance(value.get("url"), str) else None
+
+
+def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> LoadedAgents:
     """Read the definitions in `data`, which are of this kind. What is wrong becomes findings.
 
     Args:

@@ -6,7 +6,7 @@ Skills (`<name>/SKILL.md`) have six keys in kebab-case. The files beside a skill
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypeAlias
@@ -76,11 +76,11 @@ def load_markdown(data: bytes, *, file: str) -> LoadedAgents:
     if not front.body:
         message = "The body is empty: the agent has no instructions."
         fix = "Say its role, its steps, its output format and its quality criteria."
-        findings.append(front.document.finding("load/no-instructions", message, severity="warning", fix=fix))
+        findings.append(front.document.finding("load/no-instructions", message, fix=fix))
     elif missing := read_behaviour(front.body).missing:
         message = f"No section of the behaviour is about {natural_list(missing, last='or')}."
         fix = "Add one for each." if len(missing) > 1 else "Add one."
-        findings.append(front.document.finding("load/thin-behaviour", message, severity="info", fix=fix))
+        findings.append(front.document.finding("load/thin-behaviour", message, fix=fix))
     return LoadedAgents(agents=(InstructionsAgent(definition),), findings=tuple(findings))
 
 
@@ -101,8 +101,7 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAg
         for key, each in raw_metadata.items():
             if not isinstance(each, str):
                 message = f"The value of {key!r} in `metadata` is not a text."
-                path, fix = fields.path("metadata"), "Put it in quotes."
-                fields.report("load/skill-metadata", message, path=path, severity="warning", fix=fix)
+                fields.report("load/skill-metadata", message, at="metadata", fix="Put it in quotes.")
         metadata: JsonObject = {
             key: each for key, each in raw_metadata.items() if key in FACTS and isinstance(each, str)
         }
@@ -129,7 +128,7 @@ def load_skill(data: bytes, *, file: str, files: Sequence[str] = ()) -> LoadedAg
         definition = build_definition(fields, name, description, facts, extras) if skill else None
         if definition is not None and not front.body:
             message, fix = "The body is empty: the skill has no instructions.", "Say in the body how it is done."
-            fields.report("load/no-instructions", message, path="", severity="warning", fix=fix)
+            fields.report("load/no-instructions", message, fix=fix)
         return definition
 
     return load_prompt(data, file=file, read=read, required=True, keys="`name:`, `description:` and so on")
@@ -139,21 +138,20 @@ def _check_form(fields: Fields, *, folder: str) -> None:
     """What the format asks of its keys, beyond their types."""
     values = {key: fields.peek(key) for key in ("name", "description", "compatibility")}
     texts = {key: value.strip() for key, value in values.items() if isinstance(value, str)}
-    name, path = texts.get("name", ""), fields.path("name")
+    name = texts.get("name", "")
     if name and (not SKILL_NAME.fullmatch(name) or len(name) > MAX_NAME):
         rule = f"lower-case letters, digits and single hyphens, at most {MAX_NAME}"
         message = f"{name[:100]!r} is not a valid skill name: {rule}."
         kebab = names.to_kebab(name)[:MAX_NAME].strip("-")
         fix = f"Call it {kebab!r}." if kebab else "Use lower-case letters, digits and hyphens."
-        fields.report("load/skill-name", message, path=path, severity="warning", fix=fix)
+        fields.report("load/skill-name", message, at="name", fix=fix)
     if name and folder and folder != name:
         message = f"The skill is called {name[:100]!r} and its folder {folder!r}."
-        fields.report("load/skill-folder", message, path=path, severity="warning", fix="Give both the same name.")
+        fields.report("load/skill-folder", message, at="name", fix="Give both the same name.")
     for key, most in (("description", MAX_DESCRIPTION), ("compatibility", MAX_COMPATIBILITY)):
         if (length := len(texts.get(key, ""))) > most:
             message = f"The {key} has {length:,} characters; {most:,} are allowed in a skill."
-            fix = "Move the details into the body."
-            fields.report(f"load/skill-{key}", message, path=fields.path(key), severity="warning", fix=fix)
+            fields.report(f"load/skill-{key}", message, at=key, fix="Move the details into the body.")
 
 
 def load_prompt(data: bytes, *, file: str, read: DefinitionReader, required: bool, keys: str) -> LoadedAgents:
@@ -226,9 +224,12 @@ def read_behaviour(instructions: str) -> Behaviour:
     """Outline the body of a behaviour file (H8). Code blocks are part of their section but never searched."""
     sections = _sections(instructions)
     opening = next((each.text for each in sections if each.text), "")
+    lines = (line for each in sections for line in (each.heading, *each.prose))
+    steps = tuple(line for line in lines if _STEP.fullmatch(line))
     return Behaviour(
         role=_section_text(sections, _ROLE) or (opening if _YOU_ARE.search(opening) else ""),
-        steps=_steps(sections),
+        # Without lines that say STEP, numbered ones: of sections on steps, else of all.
+        steps=steps or _numbered(each for each in sections if _PROCESS.search(each.heading)) or _numbered(sections),
         output_format=_section_text(sections, _OUTPUT),
         quality=_section_text(sections, _QUALITY),
     )
@@ -270,9 +271,17 @@ class _Section:
 
 def _sections(text: str) -> list[_Section]:
     """The parts of a Markdown text; what stands before the first heading has an empty one."""
-    sections = [_Section("")]
-    for line, is_code in _lines(text):
-        heading = None if is_code else _heading(line)
+    sections, fence = [_Section("")], ""
+    for line in text.splitlines():
+        mark, heading, stripped = _FENCE.match(line), "", line.rstrip()
+        is_code = bool(fence or mark)
+        if mark and mark[1].startswith(fence):
+            fence = "" if fence else mark[1]
+        elif not is_code and line.startswith("#"):
+            match = _HEADING.fullmatch(line)
+            heading = match[1].rstrip("#").rstrip() if match else ""
+        elif not is_code and stripped.endswith((":", "**")) and (label := _LABEL.fullmatch(stripped)):
+            heading = (label[1] or label[2]).rstrip(":")
         if heading:
             sections.append(_Section(heading))
         else:
@@ -280,38 +289,9 @@ def _sections(text: str) -> list[_Section]:
     return sections
 
 
-def _heading(line: str) -> str:
-    """What a line that heads a section says; empty when it heads none."""
-    if line.startswith("#"):
-        match = _HEADING.fullmatch(line)
-        return match[1].rstrip("#").rstrip() if match else ""
-    text = line.rstrip()
-    label = _LABEL.fullmatch(text) if text.endswith((":", "**")) else None
-    return (label[1] or label[2]).rstrip(":") if label else ""
-
-
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Each line, and whether it belongs to a code block."""
-    fence = ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            fence = "" if fence else mark[1]
-            yield line, True
-        else:
-            yield line, bool(fence)
-
-
 def _section_text(sections: list[_Section], subject: re.Pattern[str]) -> str:
     """The text of the first section whose heading is about `subject`; its heading when it has no text of its own."""
     return next((each.text or each.heading for each in sections if subject.search(each.heading)), "")
-
-
-def _steps(sections: list[_Section]) -> tuple[str, ...]:
-    """Lines and headings that start with STEP and a number, else numbered lines: of sections on steps, else of all."""
-    lines = (line for each in sections for line in (each.heading, *each.prose))
-    steps = tuple(line for line in lines if _STEP.fullmatch(line))
-    return steps or _numbered(each for each in sections if _PROCESS.search(each.heading)) or _numbered(sections)
 
 
 def _numbered(sections: Iterable[_Section]) -> tuple[str, ...]:
@@ -348,62 +328,44 @@ def find_call_sites(text: str, *, file: str) -> tuple[CallSite, ...]:
         file: What each call's `source` says of where it stands.
     """
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    calls = [*(_block_calls(lines, file) if _MARKS_BLOCK.search(text) else ()), *_other_calls(lines, file)]
-    return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
+    calls: list[CallSite] = []
 
+    def add(
+        form: Literal["block", "file", "subagent", "command"], agent: str, line: int, column: int, **more: str | None
+    ) -> None:
+        source = Source(file=file, line=line + 1, column=column + 1)
+        calls.append(CallSite(agent=agent, form=form, source=source, **more))
 
-def _block_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
-    from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
+    if _MARKS_BLOCK.search(text):
+        from retinue.dialects.markdown_json.block import find_blocks  # noqa: PLC0415 - few files hold a block
 
-    for block in find_blocks("\n".join(lines)):
-        if agent := _name(block.get("Agent") or ""):
-            number = block.line_of("Agent") - 1
-            target = (block.get("Target") or "").strip("` ")
-            is_placeholder = target.startswith("$") or target[:1] + target[-1:] in {"{}", "<>", "[]"}
-            yield _call(
-                "block",
-                agent,
-                file,
-                (number, lines[number].index("**")),
-                skill=_name(block.get("Operation") or ""),
-                target=target if target and not is_placeholder else None,
-            )
-
-
-def _other_calls(lines: Sequence[str], file: str) -> Iterator[CallSite]:
+        for block in find_blocks("\n".join(lines)):
+            if agent := _name(block.get("Agent") or ""):
+                number = block.line_of("Agent") - 1
+                target = (block.get("Target") or "").strip("` ")
+                is_placeholder = target.startswith("$") or target[:1] + target[-1:] in {"{}", "<>", "[]"}
+                target = target if target and not is_placeholder else None
+                skill = _name(block.get("Operation") or "")
+                add("block", agent, number, lines[number].index("**"), skill=skill, target=target)
     is_file_expected = False
     for number, line in enumerate(lines):
         follows = bool(_FOLLOW.search(line))
         followed = _AGENT_FILE.search(line) if is_file_expected or follows else None
         if followed:
-            yield _call("file", followed[1], file, (number, followed.start()))
+            add("file", followed[1], number, followed.start())
         # What is to be followed may stand on the next line that says anything.
         is_file_expected = followed is None and (follows or (is_file_expected and not line.strip()))
         for match in _SUBAGENT.finditer(line):
             name = _name(match[1].rstrip(".\\"))
             if name and name != _ANYBODY:
-                yield _call("subagent", name, file, (number, match.start(1)))
+                add("subagent", name, number, match.start(1))
         for match in () if _STILL_TO_DO.match(line) else _COMMAND.finditer(line):
             if match[1] not in _FOLDERS:
-                yield _call("command", f"/{match[1]}", file, (number, match.start(1) - 1))
+                add("command", f"/{match[1]}", number, match.start(1) - 1)
+    return tuple(sorted(calls, key=lambda call: (call.source.line or 0, call.source.column or 0)))
 
 
 def _name(text: str) -> str | None:
     """The name that `text` is; None when it is a placeholder or a sentence."""
     name = text.strip("`\"' ")
     return name if _NAME.fullmatch(name) else None
-
-
-def _call(
-    form: Literal["block", "file", "subagent", "command"],
-    agent: str,
-    file: str,
-    place: tuple[int, int],
-    *,
-    skill: str | None = None,
-    target: str | None = None,
-) -> CallSite:
-    """A call at this line and column, both counted from 0."""
-    line, column = place
-    source = Source(file=file, line=line + 1, column=column + 1)
-    return CallSite(agent=agent, skill=skill, target=target, form=form, source=source)

@@ -11,14 +11,17 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from typing import Final
 
+from retinue.contract import json
 from retinue.contract.definition import Definition, Source
 from retinue.contract.lint import Operation, OperationListing
 from retinue.contract.names import canonical_name, fold
 
 from .command import COMMAND
+from .document import Document
 
 _TOKEN: Final = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"  # noqa: S105 - the form of a name, no secret
 _CHOICES: Final = re.compile(
@@ -85,7 +88,7 @@ class MarkdownSection:
     whole_end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CodeBlock:
     """A code block.
 
@@ -105,6 +108,15 @@ class CodeBlock:
         """Line and column in the file of a character of `text`."""
         before = self.text[:offset]
         return self.line + before.count("\n"), self.column + offset - (before.rfind("\n") + 1)
+
+    def json_place(self, path: str) -> tuple[int, int]:
+        """Line and column in the file of what `path` points to, or of its nearest parent, in `text` that is JSON."""
+        line, column = self._document.position(path)
+        return self.line + line - 1, self.column + column - 1
+
+    @cached_property
+    def _document(self) -> Document:
+        return Document(file="", value=None, locate=partial(json.source_map, self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +153,22 @@ class MarkdownOutline:
 def parse_outline(text: str) -> MarkdownOutline:
     """Take a Markdown text apart."""
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    body = _body(lines)
+    closing = (number for number, line in enumerate(lines[1:], start=2) if line.rstrip() in {_DASHES, "..."})
+    body = next(closing, 0) + 1 if lines[0].rstrip() == _DASHES else 1
     fences, code = _fences(lines, body)
-    return MarkdownOutline(tuple(lines), body, tuple(_sections(lines, code, body)), tuple(fences), tuple(code))
-
-
-def _body(lines: list[str]) -> int:
-    """The first line after the front matter."""
-    if lines[0].rstrip() == _DASHES:
-        for number, line in enumerate(lines[1:], start=2):
-            if line.rstrip() in {_DASHES, "..."}:
-                return number + 1
-    return 1
+    heads = [(0, "", body - 1)]
+    for number, line in enumerate(lines[body - 1 :], start=body):
+        match = None if code[number - 1] else _HEADING.fullmatch(line)
+        if match:
+            heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
+    ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
+    sections: list[MarkdownSection] = []
+    for at, (level, heading, line) in enumerate(heads):
+        # There are six levels, so no heading is passed more than six times.
+        following = (other for other in range(at + 1, len(heads)) if heads[other][0] <= level)
+        whole_end = ends[next(following, len(heads)) - 1] if level else ends[at]
+        sections.append(MarkdownSection(heading, level, line, ends[at], whole_end))
+    return MarkdownOutline(tuple(lines), body, tuple(sections), tuple(fences), tuple(code))
 
 
 def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
@@ -167,6 +183,7 @@ def _fences(lines: list[str], body: int) -> tuple[list[CodeBlock], list[bool]]:
                 code[number - 1] = True
             continue
         code[number - 1] = True
+        # CommonMark: it is closed by a fence of the same sign, at least as long, with nothing behind it.
         if match and match[2].startswith(opened[1]) and not match[3]:
             fences.append(_fence(lines, opened, number))
             opened = None
@@ -179,31 +196,6 @@ def _fence(lines: list[str], opened: tuple[str, str, str, int], end: int) -> Cod
     indent, _, kind, start = opened
     inside = [line.removeprefix(indent) if indent else line for line in lines[start : end - 1]]
     return CodeBlock(kind=kind, text="\n".join(inside), line=start + 1, column=len(indent) + 1)
-
-
-def _sections(lines: list[str], code: list[bool], body: int) -> Iterator[MarkdownSection]:
-    heads = [(0, "", body - 1)]
-    for number, line in enumerate(lines[body - 1 :], start=body):
-        match = None if code[number - 1] else _HEADING.fullmatch(line)
-        if match:
-            heads.append((len(match[1]), match[2].rstrip().rstrip("#").rstrip(), number))
-    ends = [line - 1 for _, _, line in heads[1:]] + [len(lines)]
-    wholes = _whole_ends([level for level, _, _ in heads], ends)
-    for (level, heading, line), end, whole_end in zip(heads, ends, wholes, strict=True):
-        yield MarkdownSection(heading, level, line, end, whole_end)
-
-
-def _whole_ends(levels: list[int], ends: list[int]) -> list[int]:
-    """Where each section ends with all that is below it."""
-    wholes = list(ends)
-    open_sections: list[int] = []
-    for index, level in enumerate(levels):
-        while open_sections and levels[open_sections[-1]] >= level > 0:
-            wholes[open_sections.pop()] = ends[index - 1]
-        open_sections.append(index)
-    for index in open_sections:
-        wholes[index] = ends[-1] if levels[index] else ends[index]
-    return wholes
 
 
 def _describe(outline: MarkdownOutline, line: int) -> str:

@@ -237,12 +237,8 @@ def _scalar(event: _Event) -> str | int | float | bool | None:
         return None
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
-    return _number(event) if len(text) <= _LONGEST_NUMBER else text
-
-
-def _number(event: _Event) -> str | int | float:
-    """The number that a plain scalar is, or its text."""
-    text = event.text
+    if len(text) > _LONGEST_NUMBER:
+        return text
     if _NOT_FINITE.fullmatch(text):
         raise _error_at(event, f"`{text}` is not a finite number", "Leave the key out, or put it in quotes.")
     for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):

@@ -71,7 +71,13 @@ class PromptedAgent:
     def __init__(
         self, definition: Definition, *, models: Models, toolbox: Toolbox = EMPTY, loop: Loop = BUILTIN_LOOP
     ) -> None:
-        self._definition = definition.model_copy(update={"skills": tuple(map(_callable, definition.skills))})
+        skills: list[Skill] = []
+        for skill in definition.skills:
+            unavailable = "" if skill.unavailable == NEEDS_MODEL else skill.unavailable
+            # Instructions change nothing but through tools, and every call of one is checked by itself.
+            more = {"unavailable": unavailable, "thinks": "must", "effects": skill.effects or ()}
+            skills.append(skill.model_copy(update=more))
+        self._definition = definition.model_copy(update={"skills": tuple(skills)})
         self._models, self._toolbox, self._loop = models, toolbox, loop
         self._requested = requested_permissions(definition, toolbox)
         self._effective: tuple[Grants, EffectivePermissions] | None = None
@@ -120,17 +126,13 @@ class PromptedAgent:
             unsupported=list(permissions.denied),
         )
         skills = attempt.add_tools()
-        return await attempt.reply(self._instructions(skill, skills, is_structured=attempt.answer_schema is not None))
-
-    def _instructions(self, skill: Skill, skills: Mapping[str, Definition], *, is_structured: bool) -> str:
-        """The system prompt, made once."""
+        is_structured = attempt.answer_schema is not None
         key = skill.name, is_structured, tuple(skills)
         text = self._instruction_cache.get(key)
         if text is None:
-            text = self._instruction_cache[key] = instructions(
-                self._definition, skill, skills=skills, is_structured=is_structured
-            )
-        return text
+            text = instructions(definition, skill, skills=skills, is_structured=is_structured)
+            self._instruction_cache[key] = text
+        return await attempt.reply(text)
 
     def _open_toolset(self, toolset: str) -> tuple[str, dict[str, Tool]]:
         """The tools of a conversation: those it had before, else new ones under a new name."""
@@ -143,13 +145,6 @@ class PromptedAgent:
             if len(self._toolsets) > _MAX_TOOLSETS:
                 self._toolsets.popitem(last=False)
         return toolset, dict(tools)
-
-
-def _callable(skill: Skill) -> Skill:
-    """`skill` no longer waiting for a model, and declaring that it uses one."""
-    unavailable = "" if skill.unavailable == NEEDS_MODEL else skill.unavailable
-    # Instructions change nothing but through tools, and every call of one is checked by itself.
-    return skill.model_copy(update={"unavailable": unavailable, "thinks": "must", "effects": skill.effects or ()})
 
 
 # The checkpoint is JSON that others store, so it may be from another version: what cannot be read back is ignored, and
@@ -284,7 +279,7 @@ class _Attempt:
 
     async def reply(self, instructions_text: str) -> Reply:
         """Converse, and make a reply of it."""
-        turns = self._resumed_turns() or (UserMessage(await self._task_text()),)
+        turns = await self._first_turns()
         executor = ToolExecutor(
             agent=self.definition.name,
             key=self.task.idempotency_key or self.task.id,
@@ -294,12 +289,19 @@ class _Attempt:
             turns=turns,
             traces=self.checkpoint.traces,
         )
+        # How much to think: as the task says, else the definition.
+        name = self.definition.runner.effort
+        effort = EFFORTS.get(fold(name)) if name else None
+        if name and effort is None:
+            self.unsupported.append(f"{_NOT_SUPPORTED}the effort {name[:80]!r}.")
+        if self.task.thinking:
+            effort = EFFORT_OF[self.task.thinking] or effort
         request = Request(
             turns=turns,
             instructions=instructions_text,
             tools=tuple(tool.spec for tool in self.tools.values()),
             shape=None if self.answer_schema is None else AnswerShape(self.answer_schema, name=self.skill.name),
-            effort=self._effort(),
+            effort=effort,
         )
         self.unsupported += ignored_settings(self.model, request)
         try:
@@ -325,34 +327,24 @@ class _Attempt:
         needs_parsing = self.definition.dialect is not None or self.answer_schema is not None
         return build_reply(conversation, self.checkpoint, needs_parsing=needs_parsing, usage=usage)
 
-    def _effort(self) -> Effort | None:
-        """How much to think: as the task says, else the definition."""
-        name = self.definition.runner.effort
-        own = EFFORTS.get(fold(name)) if name else None
-        if name and own is None:
-            self.unsupported.append(f"{_NOT_SUPPORTED}the effort {name[:80]!r}.")
-        return (EFFORT_OF[self.task.thinking] if self.task.thinking else None) or own
-
-    async def _task_text(self) -> str:
+    async def _first_turns(self) -> tuple[Turn, ...]:
+        """The conversation that this attempt continues, else the task."""
+        turns, correction = self.checkpoint.turns, self.run.correction
+        last = turns[-1] if turns else None
+        is_pending = isinstance(last, AssistantMessage) and bool(last.tool_calls)
+        # After an answer that was not rejected there is nothing to continue.
+        if turns and correction is None and (is_pending or not isinstance(last, AssistantMessage)):
+            return turns
+        history = turns[:-1] if is_pending else turns
+        if history and correction is not None:
+            return (*history, UserMessage(correction_text(correction)))
         memory = ""
         if scope := self.definition.runner.memory:
             memory, why = await recall_memories(scope, self.task, self.tools, deadline_ns=self.run.deadline_ns)
             if why:
                 self.unsupported.append(f"{_NOT_SUPPORTED}{why}")
         text = task_text(self.task, self.skill, memory=memory)
-        correction = self.run.correction
-        return text if correction is None else f"{text}\n\n{correction_text(correction)}"
-
-    def _resumed_turns(self) -> tuple[Turn, ...]:
-        """The conversation that this attempt continues; empty when it begins one."""
-        turns, correction = self.checkpoint.turns, self.run.correction
-        last = turns[-1] if turns else None
-        is_pending = isinstance(last, AssistantMessage) and bool(last.tool_calls)
-        if correction is None:
-            # After an answer that was not rejected there is nothing to continue.
-            return turns if is_pending or not isinstance(last, AssistantMessage) else ()
-        history = turns[:-1] if is_pending else turns
-        return (*history, UserMessage(correction_text(correction))) if history else ()
+        return (UserMessage(text if correction is None else f"{text}\n\n{correction_text(correction)}"),)
 
     async def _conversation(self, executor: ToolExecutor, request: Request) -> Conversation:
         run, stream = self.run, TextStream(self.run)
@@ -361,6 +353,18 @@ class _Attempt:
             stream.flush()  # text is emitted before the tools of its turn are called, and apart from the next turn's
             executor.on_turns(turns)
 
+        # The agent's own bounds within the task's within the run's; what earlier attempts spent is subtracted.
+        limits, tracker = self.task.limits, run.budget_tracker
+        if limits.tokens is not None or limits.cost_usd is not None:
+            spent = self.checkpoint.spent or Usage()
+            tracker = BudgetTracker(
+                tokens=None if limits.tokens is None else max(0, limits.tokens - (spent.tokens or 0)),
+                usd=None if limits.cost_usd is None else max(0.0, limits.cost_usd - (spent.known_usd or 0.0)),
+                parent=tracker,
+                name="task.limits",
+            )
+        request_count = sum(isinstance(turn, AssistantMessage) for turn in self.checkpoint.turns)
+        tracker = BudgetTracker(requests=max(0, MAX_REQUESTS - request_count), parent=tracker, name="runner")
         run.emit(Decision("model", self.choice.why, {"model": self.choice.name}))
         ends = run.deadline_ns
         if ends is not None:
@@ -370,7 +374,7 @@ class _Attempt:
                 self.model,
                 request,
                 call_tool=executor.execute,
-                budget_tracker=self._budget_tracker(),
+                budget_tracker=tracker,
                 max_turns=self.definition.runner.max_turns or MAX_TURNS,
                 on_text=stream.on_text,
                 on_turns=on_turns,
@@ -379,20 +383,6 @@ class _Attempt:
             )
         finally:
             stream.flush()
-
-    def _budget_tracker(self) -> BudgetTracker:
-        """The agent's own bounds within the task's within the run's; what was spent before is subtracted."""
-        limits, parent = self.task.limits, self.run.budget_tracker
-        if limits.tokens is not None or limits.cost_usd is not None:
-            spent = self.checkpoint.spent or Usage()
-            parent = BudgetTracker(
-                tokens=None if limits.tokens is None else max(0, limits.tokens - (spent.tokens or 0)),
-                usd=None if limits.cost_usd is None else max(0.0, limits.cost_usd - (spent.known_usd or 0.0)),
-                parent=parent,
-                name="task.limits",
-            )
-        request_count = sum(isinstance(turn, AssistantMessage) for turn in self.checkpoint.turns)
-        return BudgetTracker(requests=max(0, MAX_REQUESTS - request_count), parent=parent, name="runner")
 
     def _save_checkpoint(self, executor: ToolExecutor, turns: tuple[Turn, ...] | None = None) -> None:
         checkpoint = self.checkpoint

@@ -4,19 +4,13 @@ Nothing that a definition says is ignored silently, and nothing in it or in a pr
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, NamedTuple, cast, get_args
 
 from retinue.agents.grants import MODES, Grants, Mode, ToolRule, VerdictWord, mode_from
-from retinue.agents.tool_references import (
-    DELEGATE,
-    SKILL,
-    parse_tool_reference,
-    rule_warnings,
-    write_loophole,
-)
+from retinue.agents.tool_references import DELEGATE, SKILL, parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
 from retinue.contract.names import fold
@@ -30,6 +24,7 @@ _DISALLOWED: Final = "disallowed_tools"
 _UNSUPPORTED_KEYS: Final = frozenset({"background", "hooks", "initial_prompt", "isolation", "mcp_servers"})
 _MAX_QUOTE: Final = 80
 _WORD: Final = re.compile(r"[^,()]+(?:\([^()]*\))?")
+"""Unlike `split_list`: of `Bash(`, which never closes, the tool is denied, since nothing narrower can be meant."""
 
 
 class EffectivePermissions(NamedTuple):
@@ -190,35 +185,25 @@ def grants_from_settings(
 
 def rule_findings(words: Mapping[VerdictWord, Iterable[str]]) -> tuple[Finding, ...]:
     """The rules that cannot be read, that fit nothing, or that allow more than they seem to."""
-    return tuple(
-        finding
-        for verdict in get_args(VerdictWord)
-        for text in words.get(verdict, ())
-        for finding in _rule_findings(verdict, text)
-    )
-
-
-def _rule_findings(verdict: VerdictWord, text: str) -> Iterator[Finding]:
-    key, quote = f"permissions.{verdict}", repr(text[:_MAX_QUOTE])
-    try:
-        word = parse_tool_reference(text)
-    except RetinueError as error:
-        yield Finding(rule="permissions/no-rule", message=f"`{key}` holds {quote}: {error.message}", fix=error.hint)
-        return
-    for remark in rule_warnings(word):
-        yield Finding(
-            rule="permissions/fits-nothing",
-            message=f"`{key}` holds {quote}. {remark}",
-            severity="warning",
-            fix="Correct the rule, or remove it.",
+    findings: list[Finding] = []
+    for verdict, text in ((each, text) for each in get_args(VerdictWord) for text in words.get(each, ())):
+        head = f"`permissions.{verdict}` holds {text[:_MAX_QUOTE]!r}"
+        try:
+            word = parse_tool_reference(text)
+        except RetinueError as error:
+            message = f"{head}: {error.message}"
+            findings.append(Finding(rule="permissions/no-rule", message=message, fix=error.hint))
+            continue
+        remarks = [
+            ("fits-nothing", f"{head}. {remark}", "Correct the rule, or remove it.") for remark in rule_warnings(word)
+        ]
+        for pattern in word.patterns if verdict == "allow" and word.tool == "shell" else ():
+            if by := write_loophole(pattern):
+                fix = "Remove the rule: the tool `git` reads the history, writes nothing, and needs no rule."
+                fix = fix if pattern.startswith("git") else "Allow less, or ask."
+                remarks.append(("can-write", f"{head}, which can write: by {by}.", fix))
+        findings += (
+            Finding(rule=f"permissions/{rule}", message=message, severity="warning", fix=fix)
+            for rule, message, fix in remarks
         )
-    for pattern in word.patterns if verdict == "allow" and word.tool == "shell" else ():
-        if by := write_loophole(pattern):
-            yield Finding(
-                rule="permissions/can-write",
-                message=f"`{key}` holds {quote}, which can write: by {by}.",
-                severity="warning",
-                fix="Remove the rule: the tool `git` reads the history, writes nothing, and needs no rule."
-                if pattern.startswith("git")
-                else "Allow less, or ask.",
-            )
+    return tuple(findings)

@@ -19,7 +19,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Task
-from retinue.errors import RetinueError, UnknownName
+from retinue.errors import UnknownName
 from retinue.tools.port import ToolContext, ToolOutput
 
 PARENT_MODEL: Final = "parent_model"
@@ -91,23 +91,10 @@ class DelegateTool:
             UnknownName: There is no such agent.
             RetinueError: It failed, with the reason.
         """
-        task = self._task(arguments)
-        result = await self._run.delegate(task, grants=self._grants, key=key)
-        self.usage = Usage.total((self.usage, result.usage))
-        if not result.useful and not result.questions:
-            raise _error_from(result)
-        return ToolOutput(
-            _result_text(result),
-            f"agent {result.agent}",
-            files_read=result.files_read,
-            files_written=result.files_written,
-        )
-
-    def _task(self, arguments: JsonMapping) -> Task:
         name, skill = str(arguments["agent"]), arguments.get("skill")
         definition = self._run.definition_of(name)
         try:
-            return Task(
+            task = Task(
                 id=DELEGATE,
                 agent=(fold(name) if definition is None else definition.name),
                 skill=None if skill is None else fold(str(skill)),
@@ -119,21 +106,28 @@ class DelegateTool:
             )
         except ValidationError:
             raise UnknownName(f"Unknown agent {name[:80]!r}.", hint="Name one of the agents listed.") from None
+        result = await self._run.delegate(task, grants=self._grants, key=key)
+        self.usage = Usage.total((self.usage, result.usage))
+        if not result.useful and not result.questions:
+            if result.fault is None:
+                message = f"`{result.agent}` ended as {result.outcome!r} and gave no reason."
+                raise UnknownName(message, hint="Do without it.")
+            error = result.fault.to_error()
+            if result.content:
+                error.hint = f"{error.hint} What it said before: {result.content}".strip()
+            raise error
+        return ToolOutput(
+            _result_text(result),
+            f"agent {result.agent}",
+            files_read=result.files_read,
+            files_written=result.files_written,
+        )
 
 
 @lru_cache(maxsize=8)
 def _spec(agents_text: str) -> ToolSpec:
     """The same for all who work beside the same others: made once, whoever calls."""
     return ToolSpec(name=DELEGATE, description=_DESCRIPTION + agents_text, input_schema=_INPUT_SCHEMA, timeout_s=_DAY_S)
-
-
-def _error_from(result: Result) -> RetinueError:
-    if result.fault is not None:
-        error = result.fault.to_error()
-        if result.content:
-            error.hint = f"{error.hint} What it said before: {result.content}".strip()
-        return error
-    return UnknownName(f"`{result.agent}` ended as {result.outcome!r} and gave no reason.", hint="Do without it.")
 
 
 def _result_text(result: Result) -> str:

@@ -5,6 +5,7 @@ in the turns.
 """
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Final
 
 from retinue.contract import names
@@ -16,6 +17,7 @@ from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Correction, Task
+from retinue.dialects import dialect as dialect_of
 
 _MOST_FINDINGS: Final = 50
 _TYPED: Final = "command"
@@ -72,9 +74,22 @@ def task_text(task: Task, skill: Skill, *, memory: str = "") -> str:
         skill: Of which skill.
         memory: What the agent's own memory says about it, already marked.
     """
-    return "\n\n".join(
-        filter(None, (*_task_parts(task, skill), *_context_parts(task), memory, *_output_parts(task, skill)))
-    )
+    parameters = dict(task.parameters)
+    instruction = _take_parameter(parameters, skill.instruction_field, task.instruction)
+    target = _take_parameter(parameters, skill.target_field, task.target or "")
+    output = task.output
+    parts = [
+        f"# Task\n\n{instruction}" if instruction else f"# Task\n\nDo `{skill.name}`.",
+        f"Target: {target}" if target else "",
+        f"Parameters:\n{dumps(parameters)}" if parameters else "",
+        *_context_parts(task),
+        memory,
+        f"Style of the report: {one_line(output.style)}" if output.style else "",
+        f"Write the report to the file {output.path!r} of the workspace." if output.path else "",
+    ]
+    if output.answer_schema is not None and skill.output_schema is not None:
+        parts.append(f"The answer must pass this JSON Schema as well: {dumps(output.answer_schema)}")
+    return "\n\n".join(filter(None, parts))
 
 
 def correction_text(correction: Correction) -> str:
@@ -93,17 +108,6 @@ def correction_text(correction: Correction) -> str:
 
 
 # The task
-
-
-def _task_parts(task: Task, skill: Skill) -> Iterator[str]:
-    parameters = dict(task.parameters)
-    instruction = _take_parameter(parameters, skill.instruction_field, task.instruction)
-    target = _take_parameter(parameters, skill.target_field, task.target or "")
-    yield f"# Task\n\n{instruction}" if instruction else f"# Task\n\nDo `{skill.name}`."
-    if target:
-        yield f"Target: {target}"
-    if parameters:
-        yield f"Parameters:\n{dumps(parameters)}"
 
 
 def _take_parameter(parameters: JsonMapping, field: str | None, text: str) -> str:
@@ -132,46 +136,34 @@ def _context_parts(task: Task) -> Iterator[str]:
         yield f"What `{one_line(name, 64)}` came to:\n" + as_data_block(text, f"the result of {name}")
 
 
-def _output_parts(task: Task, skill: Skill) -> Iterator[str]:
-    output = task.output
-    if output.style:
-        yield f"Style of the report: {one_line(output.style)}"
-    if output.path:
-        yield f"Write the report to the file {output.path!r} of the workspace."
-    if output.answer_schema is not None and skill.output_schema is not None:
-        yield f"The answer must pass this JSON Schema as well: {dumps(output.answer_schema)}"
-
-
 # The form of an answer
 
 
 def _in_dialect(definition: Definition, skill: Skill, dialect: DialectName) -> str:
     """The answers of a dialect, shown by samples that its own writer made."""
-    from retinue.dialects import dialect as dialect_of  # noqa: PLC0415 - most agents speak none
-
     adapter = dialect_of(dialect)
     name = definition.wire_names.get(dialect, definition.name)
+    agent, content, data = (
+        names.fold(name) or definition.name,
+        "What you found, in words.",
+        {"key": "what was asked for"},
+    )
+    whole = Result(task_id="1", agent=agent, skill=skill.name, outcome="success", content=content, data=data)
+    warning = Warned(
+        type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."
+    )
+    part = whole.model_copy(update={"outcome": "partial", "warnings": (warning,), "completeness": 60})
+    fault = Fault(code="missing_file", message="Why there is no answer.", hint="What would help.")
+    nothing = Result(task_id="1", agent=agent, skill=skill.name, outcome="error", fault=fault)
     samples = [
         f"{what}:\n\n{adapter.render_result(sample).text.strip()}"
-        for what, sample in _samples(names.fold(name) or definition.name, skill.name)
+        for what, sample in (("A whole answer", whole), ("A part", part), ("No answer", nothing))
     ]
     schema = (
         f"\n\nThe data of an answer has this JSON Schema: {dumps(skill.output_schema)}" if skill.output_schema else ""
     )
     forms = "\n\n".join(samples)
     return f"Answer in the form `{dialect}` and in no other, nothing before it. As in these samples:\n\n{forms}{schema}"
-
-
-def _samples(agent: str, skill: str) -> Iterator[tuple[str, Result]]:
-    content, data = "What you found, in words.", {"key": "what was asked for"}
-    whole = Result(task_id="1", agent=agent, skill=skill, outcome="success", content=content, data=data)
-    yield "A whole answer", whole
-    warning = Warned(
-        type="missing_data", message="What is missing.", impact="What that means.", recovery="What would help."
-    )
-    yield "A part", whole.model_copy(update={"outcome": "partial", "warnings": (warning,), "completeness": 60})
-    fault = Fault(code="missing_file", message="Why there is no answer.", hint="What would help.")
-    yield "No answer", Result(task_id="1", agent=agent, skill=skill, outcome="error", fault=fault)
 
 
 RULE = (
@@ -188,8 +180,6 @@ def as_data_block(text: str, origin: str) -> str:
 
     The marks hold a digest of the text, so a text that holds its own end would have to know its own digest.
     """
-    from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most processes never ask a model
-
     source, count = one_line(origin), 0
     while True:
         mark = sha256(f"{count} {source} {text}".encode(errors="replace")).hexdigest()[:12]

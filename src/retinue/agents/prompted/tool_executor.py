@@ -5,8 +5,9 @@ the reason, and may try something else.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from typing import Final
 
 from retinue.agents.grants import Grants, PermissionSubject, PermissionVerdict
@@ -126,7 +127,14 @@ class ToolExecutor:
                 approved = await self._check_allowed(tool, call, arguments, subjects)
                 output = await self._call_with_timeout(tool, call, arguments, approved)
                 self.files_written.update(dict.fromkeys(output.files_written))
-                self._check_readable(output, call.name, approved)
+                # A tool may have a way of its own to a file that a rule keeps from being read.
+                for path in output.files_read:
+                    hiding = None if path in approved else self._hiding_verdict(path)
+                    if hiding is not None:
+                        raise AccessDenied(
+                            f"What `{call.name}` found is not shown: {hiding.reason}, and it read {path!r}.",
+                            hint="Name the files or folders to look at, without that one.",
+                        )
             except Canceled:
                 raise
             except RetinueError as error:
@@ -207,14 +215,20 @@ class ToolExecutor:
     async def _ask_approval(
         self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
     ) -> bool:
-        from hashlib import sha256  # noqa: PLC0415 - costs 2 ms, and most calls are not asked about
-
-        arguments_text = dumps(arguments)
+        arguments_text = excerpt = dumps(arguments)
+        # The beginning and the end: if only the beginning were shown, what is approved could stand behind it.
+        if call.name != "shell" and len(excerpt) > _MAX_SHOWN_ARGUMENTS:
+            half = _MAX_SHOWN_ARGUMENTS // 2
+            left_out = f" [… {len(excerpt) - 2 * half:,} characters are left out here …] "
+            excerpt = excerpt[:half] + left_out + excerpt[-half:]
+        reals = (each.real for each in subjects if not each.incidental and each.real not in {"", "."})
+        targets = ", ".join(dict.fromkeys(reals))
+        line = " ".join(printable(f"{targets}? {excerpt}").split())
         # The same id when the same call of the same conversation is asked about again.
         facts = [self._key, self._agent, self._call_position(call), call.name, arguments_text]
         question = Question(
             id=f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}",
-            text=f"May `{self._agent}` use `{call.name}`{_approval_text(call.name, subjects, arguments_text)}",
+            text=f"May `{self._agent}` use `{call.name}`{f' on {line}' if targets else line}",
             kind="approval",
             agent=self._agent,
         )
@@ -253,35 +267,5 @@ class ToolExecutor:
                 f"`{spec.name}` took longer than {max(seconds, 0):.3g} s, and was stopped.", hint="Ask it for less."
             ) from error
 
-    def _check_readable(self, output: ToolOutput, tool: str, approved: frozenset[str]) -> None:
-        """See that nothing is shown of files that a rule keeps from being read: a tool may have a way of its own.
-
-        Raises:
-            AccessDenied: A file that was read on the way may not be.
-        """
-        for path in output.files_read:
-            verdict = None if path in approved else self._hiding_verdict(path)
-            if verdict is not None:
-                raise AccessDenied(
-                    f"What `{tool}` found is not shown: {verdict.reason}, and it read {path!r}.",
-                    hint="Name the files or folders to look at, without that one.",
-                )
-
     def _hiding_verdict(self, path: str) -> PermissionVerdict | None:
         return self._grants.hides(path, root=self._workspace and self._workspace.root)
-
-
-def _approval_text(tool: str, subjects: Iterable[PermissionSubject], arguments: str) -> str:
-    """A call as a person approves it: the whole of what it is about, and of longer arguments the beginning and the end.
-
-    Never only the beginning: what is approved would then stand behind it.
-    """
-    if tool != "shell" and len(arguments) > _MAX_SHOWN_ARGUMENTS:
-        half = _MAX_SHOWN_ARGUMENTS // 2
-        left_out = f" [… {len(arguments) - 2 * half:,} characters are left out here …] "
-        arguments = arguments[:half] + left_out + arguments[-half:]
-    targets = ", ".join(
-        dict.fromkeys(each.real for each in subjects if not each.incidental and each.real not in {"", "."})
-    )
-    line = " ".join(printable(f"{targets}? {arguments}").split())
-    return f" on {line}" if targets else line

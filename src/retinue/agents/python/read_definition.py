@@ -258,19 +258,11 @@ def read_docstring(docstring: str | None) -> Docstring:
             current.append(line)
         else:
             current = sections.setdefault(kind, []) if kind else []
-    return Docstring(
-        text=_join_lines(sections["text"]),
-        arguments=_arguments(sections.get("args", [])),
-        returns=_join_lines(sections.get("returns", [])),
-    )
-
-
-def _arguments(lines: list[str]) -> dict[str, str]:
-    """One entry for each line at the outer indentation; deeper lines continue the one above."""
-    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
-    outer = min(indents, default=0)
+    # One argument for each line at the outer indentation; deeper lines continue the one above.
+    lines = sections.get("args", [])
+    outer = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     entries: dict[str, list[str]] = {}
-    current: list[str] = []
+    current = []
     for line in lines:
         match = _ARGUMENT.fullmatch(line.strip()) if len(line) - len(line.lstrip()) == outer else None
         if match:
@@ -278,7 +270,11 @@ def _arguments(lines: list[str]) -> dict[str, str]:
             current.append(match[2])
         else:
             current.append(line)
-    return {name: _join_lines(parts) for name, parts in entries.items()}
+    return Docstring(
+        text=_join_lines(sections["text"]),
+        arguments={name: _join_lines(parts) for name, parts in entries.items()},
+        returns=_join_lines(sections.get("returns", [])),
+    )
 
 
 def _join_lines(lines: list[str]) -> str:

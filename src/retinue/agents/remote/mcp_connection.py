@@ -76,7 +76,17 @@ class McpConnection:
             Unavailable: It did not start, or a variable it needs is not set.
             RetinueError: As `call`.
         """
-        _load_sdk(self.name)
+        try:  # the SDK takes half a second
+            importlib.import_module("mcp.client")
+        except ImportError as error:
+            raise NotInstalled(
+                f"The package `mcp` is not installed, and the MCP server {self.name!r} needs it.",
+                hint="install `retinue[mcp]`",
+            ) from error
+        # What it logs are a stranger's words; without a listener Python would print them on the terminal.
+        log = logging.getLogger("mcp")
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
         self._transport = self._make_transport()
         self._closing = asyncio.Event()
         self._starts += 1
@@ -84,6 +94,7 @@ class McpConnection:
         self._task = asyncio.create_task(self._run(self._transport, ready, self._closing), name=f"mcp {self.name}")
         try:
             async with asyncio.timeout(self._start_timeout_s):
+                # Shielded: the end of time would else cancel the future, which the task may still set.
                 self._client = await asyncio.shield(ready)
         except Exception as error:
             await self.aclose()
@@ -129,7 +140,14 @@ class McpConnection:
         """
         from mcp import types  # noqa: PLC0415 - optional
 
-        await self._ensure_running()
+        async with self._starting:
+            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
+            if self._client is None or has_died or self._task is None or self._task.done():
+                # Once: a server that dies again and again would do again and again what it was asked to.
+                if self._starts > 1:
+                    raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+                await self.aclose()
+                await self.start()
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
         try:
             # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
@@ -141,6 +159,7 @@ class McpConnection:
 
     async def aclose(self) -> None:
         """Take leave; a program is ended with all it started."""
+        # Taken first: whoever calls this again while it waits finds nothing left to end.
         task, self._task = self._task, None
         was_connected, self._client = self._client is not None, None
         if task is None:
@@ -181,21 +200,6 @@ class McpConnection:
         return HttpTransport(
             expand(server.url), headers={name: expand(value) for name, value in server.headers.items()}
         )
-
-    async def _ensure_running(self) -> None:
-        """Start the server once more when it has died.
-
-        Raises:
-            NetworkError: It has died twice.
-        """
-        async with self._starting:
-            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
-            if self._client is not None and not has_died and self._task is not None and not self._task.done():
-                return
-            if self._starts > 1:
-                raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
-            await self.aclose()
-            await self.start()
 
     def _require_client(self) -> "Client":
         if self._client is None:
@@ -280,22 +284,3 @@ class McpConnection:
         settings = self._server.env if isinstance(self._server, StdioServer) else self._server.headers
         cleaner = Cleaner({**settings, **self._environ}, variables=referenced_variables(self._server))
         return " ".join(printable(cleaner.text(text[:_LONGEST])).split()).rstrip(".")
-
-
-def _load_sdk(server: str) -> None:
-    """Import the SDK, which takes half a second.
-
-    Raises:
-        NotInstalled: It is not there.
-    """
-    try:
-        importlib.import_module("mcp.client")
-    except ImportError as error:
-        raise NotInstalled(
-            f"The package `mcp` is not installed, and the MCP server {server!r} needs it.",
-            hint="install `retinue[mcp]`",
-        ) from error
-    # What it logs are a stranger's words; without a listener Python would print them on the terminal.
-    log = logging.getLogger("mcp")
-    if not log.handlers:
-        log.addHandler(logging.NullHandler())

@@ -8,17 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from retinue.agents.code_files import code_files
 from retinue.agents.load.document import MAX_BYTES, read_bytes
+from retinue.agents.trust import TrustStore
 from retinue.contract import json as strict
 from retinue.errors import MissingFile, NotTrusted, ParseError, Unavailable
-
-if TYPE_CHECKING:
-    from retinue.agents.trust import TrustStore
 
 PROJECT_FILE: Final = ".mcp.json"
 
@@ -69,7 +67,7 @@ class McpServers:
     absent: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def project_servers(folder: Path, *, trust: "TrustStore") -> McpServers:
+def project_servers(folder: Path, *, trust: TrustStore) -> McpServers:
     """The servers of a project's own `.mcp.json`; none when it has no such file.
 
     Raises:

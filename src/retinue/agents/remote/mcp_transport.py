@@ -13,7 +13,6 @@ from retinue.processes.child import Child, finish_shielded
 from retinue.processes.start import clean_environment
 
 if TYPE_CHECKING:  # the SDK is optional
-    import httpx2
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
     from mcp.shared.message import SessionMessage
@@ -68,14 +67,30 @@ class StdioTransport:
         """
         import anyio  # noqa: PLC0415 - comes with the SDK
         from mcp.shared.message import SessionMessage  # noqa: PLC0415 - optional
+        from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
 
         child = self._child = await Child.start(self._argv, cwd=self._cwd, env=clean_environment(self._env))
+        # Without a buffer, so that no more is read of a server than is taken.
         incoming_sender, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
         outgoing, outgoing_receiver = anyio.create_memory_object_stream[SessionMessage](0)
-        tasks = [
-            asyncio.create_task(self._receive(child, incoming_sender)),
-            asyncio.create_task(self._send(child, outgoing_receiver)),
-        ]
+
+        async def receive() -> None:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async with incoming_sender:
+                    while line := await child.read_line():
+                        try:
+                            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        except ValueError:  # some servers let log lines slip onto stdout
+                            continue
+                        await incoming_sender.send(SessionMessage(message))
+            self.closed.set()
+
+        async def send() -> None:
+            async with outgoing_receiver:
+                async for each in outgoing_receiver:
+                    await child.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+        tasks = [asyncio.create_task(receive()), asyncio.create_task(send())]
 
         async def shut_down() -> None:
             await child.stop()
@@ -90,26 +105,6 @@ class StdioTransport:
             for stream in (incoming, outgoing):
                 stream.close()
             await finish_shielded(shut_down())
-
-    async def _receive(self, child: Child, incoming: "MemoryObjectSendStream[SessionMessage | Exception]") -> None:
-        import anyio  # noqa: PLC0415 - comes with the SDK
-        from mcp.shared.message import SessionMessage  # noqa: PLC0415 - optional
-        from mcp.types import jsonrpc_message_adapter  # noqa: PLC0415 - optional
-
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            async with incoming:
-                while line := await child.read_line():
-                    try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    except ValueError:  # some servers let log lines slip onto stdout
-                        continue
-                    await incoming.send(SessionMessage(message))
-        self.closed.set()
-
-    async def _send(self, child: Child, outgoing: "MemoryObjectReceiveStream[SessionMessage]") -> None:
-        async with outgoing:
-            async for each in outgoing:
-                await child.write(each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
 
 
 class HttpTransport:
@@ -140,6 +135,29 @@ class HttpTransport:
         import httpx2  # noqa: PLC0415 - comes with the SDK
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - optional
 
+        async def limit_response(response: httpx2.Response) -> None:
+            """Keep the status of a failure, and limit the body."""
+            if response.status_code >= 400:
+                self.status = response.status_code
+            inner = response.stream
+            assert isinstance(inner, httpx2.AsyncByteStream)  # noqa: S101 - the client is asynchronous
+
+            class Capped(httpx2.AsyncByteStream):
+                async def __aiter__(self) -> AsyncIterator[bytes]:
+                    if response.headers.get("content-encoding", "identity") != "identity":
+                        raise httpx2.StreamError("the answer is compressed, which was not asked for")
+                    received = 0
+                    async for chunk in inner:
+                        received += len(chunk)
+                        if received > MAX_BODY and "event-stream" not in response.headers.get("content-type", ""):
+                            raise httpx2.StreamError(f"the answer is longer than {MAX_BODY} bytes")
+                        yield chunk
+
+                async def aclose(self) -> None:
+                    await inner.aclose()
+
+            response.stream = Capped()
+
         # httpx quotes what it refuses, and that may hold a key.
         invalid = InvalidInput("The URL or a header of the MCP server cannot be used.", hint="Correct it.")
         if any(not text.isprintable() for pair in self._headers.items() for text in pair):
@@ -148,7 +166,7 @@ class HttpTransport:
             client = httpx2.AsyncClient(
                 headers={"Accept-Encoding": "identity", **self._headers},
                 timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
-                event_hooks={"response": [self._limit_response]},
+                event_hooks={"response": [limit_response]},
             )
             httpx2.URL(self._url)
         except (httpx2.InvalidURL, ValueError, TypeError):
@@ -158,28 +176,3 @@ class HttpTransport:
             streamable_http_client(self._url, http_client=client, max_sse_event_size=MAX_BODY) as streams,
         ):
             yield streams
-
-    async def _limit_response(self, response: "httpx2.Response") -> None:
-        """Keep the status of a failure, and limit the body."""
-        import httpx2  # noqa: PLC0415 - comes with the SDK
-
-        if response.status_code >= 400:
-            self.status = response.status_code
-        inner = response.stream
-        assert isinstance(inner, httpx2.AsyncByteStream)  # noqa: S101 - the client is asynchronous
-
-        class Capped(httpx2.AsyncByteStream):
-            async def __aiter__(self) -> AsyncIterator[bytes]:
-                if response.headers.get("content-encoding", "identity") != "identity":
-                    raise httpx2.StreamError("the answer is compressed, which was not asked for")
-                received = 0
-                async for chunk in inner:
-                    received += len(chunk)
-                    if received > MAX_BODY and "event-stream" not in response.headers.get("content-type", ""):
-                        raise httpx2.StreamError(f"the answer is longer than {MAX_BODY} bytes")
-                    yield chunk
-
-            async def aclose(self) -> None:
-                await inner.aclose()
-
-        response.stream = Capped()

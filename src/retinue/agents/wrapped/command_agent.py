@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from retinue.agents.boundary.parse_reply import can_be_read
 from retinue.agents.port import Reply, RunContext
 from retinue.contract.definition import Definition
 from retinue.contract.event import Body
@@ -181,11 +182,8 @@ class CommandAgent:
                 hint=f"Print the answer on stdout, in `{dialect}`." if dialect else "Print the answer on stdout.",
                 detail={"reason": "silence", **note},
             )
-        readable = False
-        if result.status and text.strip():  # it did not end well, and there may be an answer all the same
-            from retinue.agents.boundary.parse_reply import can_be_read  # noqa: PLC0415 - most programs end well
-
-            readable = can_be_read(text, self._definition, task)
+        # It did not end well, and there may be an answer all the same.
+        readable = bool(result.status and text.strip()) and can_be_read(text, self._definition, task)
         warnings = (*self._warnings(result, name, readable=readable, bad_offset=bad_offset), *request.warnings)
         facts: JsonMapping = {**({"status": result.status} if result.status else {}), **note}
         extras = {"command": facts} if facts else None

@@ -84,7 +84,18 @@ def _in_dialect(task: Task, correction: Correction | None, dialect: DialectName)
     task = _move_to_instruction(task, lost_fields)
     rendered = adapter.render_task(task) if correction is None else adapter.render_retry(task, correction)
     losses = tuple(dict.fromkeys(loss.field for loss in rendered.losses if loss.field.startswith(_MATTERS)))
-    return RenderedRequest(rendered.text, (_loss_warning(losses, dialect),) if losses else ())
+    if not losses:
+        return RenderedRequest(rendered.text)
+    names_text = ", ".join(f"`{field}`" for field in losses[:_MAX_SHOWN])
+    more = f" and {len(losses) - _MAX_SHOWN} more" if len(losses) > _MAX_SHOWN else ""
+    warning = Warned(
+        type="incomplete_context",
+        message=f"The request says more than `{dialect}` can; left out: {names_text}{more}.",
+        impact="The agent did not know it.",
+        recovery="Say it in the instruction.",
+        synthetic=True,
+    )
+    return RenderedRequest(rendered.text, (warning,))
 
 
 def _move_to_instruction(task: Task, fields: tuple[str, ...]) -> Task:
@@ -110,18 +121,6 @@ _MATTERS: Final = ("/instruction", "/target", "/context", "/output", "/model", "
 """Ids, limits and depths are our own business, and parameters as text are still said."""
 
 _MAX_SHOWN: Final = 5
-
-
-def _loss_warning(fields: tuple[str, ...], dialect: DialectName) -> Warned:
-    names_text = ", ".join(f"`{field}`" for field in fields[:_MAX_SHOWN])
-    more = f" and {len(fields) - _MAX_SHOWN} more" if len(fields) > _MAX_SHOWN else ""
-    return Warned(
-        type="incomplete_context",
-        message=f"The request says more than `{dialect}` can; left out: {names_text}{more}.",
-        impact="The agent did not know it.",
-        recovery="Say it in the instruction.",
-        synthetic=True,
-    )
 
 
 # In words.

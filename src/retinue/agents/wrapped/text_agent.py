@@ -21,6 +21,8 @@ from retinue.errors import InvalidInput, OutputInvalid
 from .default_definition import canonical_agent_name, check_definition, default_definition
 from .render_request import Form, render_request
 
+_NO_ABOUT: Final = "A Python function that answers in text."
+
 
 class TextAgent:
     """A function from text to text, in any dialect or none, as an agent.
@@ -59,7 +61,9 @@ class TextAgent:
         self._form: Form = "words" if definition is None else "json"
         if definition is None:
             agent_name = canonical_agent_name(name or getattr(function, "__name__", type(function).__name__))
-            definition = default_definition(agent_name, about=_about(function), dialect=dialect, guessed=name is None)
+            docstring = " ".join((inspect.getdoc(function) or "").split()) if inspect.isroutine(function) else ""
+            about = f"{docstring.partition('. ')[0].rstrip('.')}." if docstring else _NO_ABOUT
+            definition = default_definition(agent_name, about=about, dialect=dialect, guessed=name is None)
         else:
             check_definition(definition, name=name, dialect=dialect)
         self._definition = definition
@@ -117,15 +121,6 @@ def reply_from(value: object, definition: Definition) -> Reply:
             hint=error.hint,
             path=error.path,
         ) from None
-
-
-_NO_ABOUT: Final = "A Python function that answers in text."
-
-
-def _about(function: Callable[..., object]) -> str:
-    """The first sentence of its docstring."""
-    text = " ".join((inspect.getdoc(function) or "").split()) if inspect.isroutine(function) else ""
-    return f"{text.partition('. ')[0].rstrip('.')}." if text else _NO_ABOUT
 
 
 ScriptedAnswer: TypeAlias = (

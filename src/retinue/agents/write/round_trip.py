@@ -233,24 +233,20 @@ def with_extras(keys: JsonObject, extras: Mapping[str, Any]) -> JsonObject:
     """
     whole = copy.deepcopy(keys)
     for key, value in extras.items():
-        place, last = _place(whole, key)
+        place, last = whole, key
+        if key.startswith("/"):  # `/skills/0/inputModes` belongs to the first skill
+            *parents, inner = (part.replace("~1", "/").replace("~0", "~") for part in key[1:].split("/"))
+            parent: JsonValue = whole
+            for part in parents:
+                if isinstance(parent, dict):
+                    parent = parent.get(part)
+                elif isinstance(parent, list) and part.isascii() and part.isdigit() and int(part) < len(parent):
+                    parent = parent[int(part)]
+                else:
+                    parent = None
+            if parents and inner and isinstance(parent, dict):
+                place, last = parent, inner
         name = snake_key(last)
         if value is not None and name not in _RESERVED and name not in map(snake_key, place):
             place[last] = copy.deepcopy(value)
     return whole
-
-
-def _place(whole: JsonObject, key: str) -> tuple[JsonObject, str]:
-    """The object that `key` belongs into, and its name there: `/skills/0/inputModes` belongs to the first skill."""
-    if not key.startswith("/"):
-        return whole, key
-    *parents, last = (part.replace("~1", "/").replace("~0", "~") for part in key[1:].split("/"))
-    place: JsonValue = whole
-    for part in parents:
-        if isinstance(place, dict):
-            place = place.get(part)
-        elif isinstance(place, list) and part.isascii() and part.isdigit() and int(part) < len(place):
-            place = place[int(part)]
-        else:
-            place = None
-    return (place, last) if parents and isinstance(place, dict) and last else (whole, key)

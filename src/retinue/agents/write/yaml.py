@@ -45,7 +45,8 @@ def _member(head: str, item: JsonValue) -> Iterator[str]:
         yield f"{head} |-"
         yield from (f"  {line}" if line else "" for line in item.split("\n"))
     else:
-        yield f"{head} {_scalar(item)}"
+        # An empty list or object is written as JSON writes it.
+        yield f"{head} {_text(item) if isinstance(item, str) else json.dumps(item)}"
 
 
 def _list(value: list[JsonValue]) -> Iterator[str]:
@@ -56,18 +57,6 @@ def _list(value: list[JsonValue]) -> Iterator[str]:
             yield from (f"  {line}" if line else "" for line in rest)
         else:
             yield from _member("-", item)
-
-
-def _scalar(value: JsonValue) -> str:
-    match value:
-        case str():
-            return _text(value)
-        case None | bool() | int() | float():
-            return json.dumps(value)
-        case list():
-            return "[]"
-        case dict():
-            return "{}"
 
 
 def _is_block(text: str) -> bool:
