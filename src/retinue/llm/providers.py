@@ -22,14 +22,17 @@ from .provider_info import (
     KEYS,
     OPTIONAL_KEYS,
     PROVIDERS,
+    LazyModule,
     ProviderSettings,
     address_of,
     nearest_provider,
 )
-from .pydantic_ai_model import PydanticAIModel
+from .pydantic_ai_model import PydanticAIModel, openai_model
 
 if TYPE_CHECKING:
-    from pydantic_ai.models import Model
+    from pydantic_ai import models, providers
+else:
+    models, providers = LazyModule("pydantic_ai.models"), LazyModule("pydantic_ai.providers")
 
 _LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
@@ -107,23 +110,15 @@ def check_provider(name: str, settings: ProviderSettings) -> None:
 
 def _pydantic_model(
     provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None
-) -> "Model":
+) -> "models.Model":
     """The model of pydantic-ai."""
-    from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
-
     if provider not in PROVIDERS or (provider in _SPEAK_CHAT and base_url):
-        from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - optional
-
-        inner_provider = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
-        return OpenAIChatModel(model, provider=inner_provider)
+        return openai_model(model, provider, base_url=base_url, key=key or _NO_KEY)
 
     def provider_for(name: str) -> Any:
         if name == "bedrock":
             return bedrock_provider(base_url=base_url, key=key, environment=environment)
-        from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
-
-        provider_class = infer_provider_class(name)
+        provider_class = providers.infer_provider_class(name)
         accepted = inspect.signature(provider_class.__init__).parameters
         options: dict[str, str] = {}
         address_option = next((each for each in _ADDRESS_OPTIONS if each in accepted), "")
@@ -143,7 +138,7 @@ def _pydantic_model(
             provider.client.base_url = base_url
         return provider
 
-    return infer_model(f"{provider}:{model}", provider_for)
+    return models.infer_model(f"{provider}:{model}", provider_for)
 
 
 def _variables(provider: str, settings: ProviderSettings) -> tuple[str, ...]:
