@@ -104,7 +104,13 @@ def check_provider(name: str, settings: ProviderSettings) -> None:
     """
     provider = name.partition(":")[0]
     if provider not in PROVIDERS and not settings.base_url:
-        raise _unknown_provider(name, provider)
+        near, model = nearest_provider(provider), name.partition(":")[2]
+        hint = f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}."
+        if near:
+            hint = f"Did you mean `{near[0]}:{printable(model[:200])}`? "
+            hint += f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
+        suggestions = tuple(f"{each}:{model}" for each in near) or PROVIDERS
+        raise UnknownName(f"Unknown model provider {provider[:200]!r}.", hint=hint, suggestions=suggestions)
     _check_address(provider, settings.base_url)
 
 
@@ -181,19 +187,6 @@ def _check_address(provider: str, base_url: str) -> None:
             f"{base_url[:200]!r} is not a valid provider URL.",
             hint=f"Give `models.base_url.{provider}` as `https://host/path`.",
         )
-
-
-def _unknown_provider(name: str, provider: str) -> UnknownName:
-    near = nearest_provider(provider)
-    model = name.partition(":")[2]
-    return UnknownName(
-        f"Unknown model provider {provider[:200]!r}.",
-        hint=f"Did you mean `{near[0]}:{printable(model[:200])}`? "
-        f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
-        if near
-        else f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}.",
-        suggestions=tuple(f"{each}:{model}" for each in near) or PROVIDERS,
-    )
 
 
 @contextmanager
