@@ -194,8 +194,8 @@ def _convert(
             try:
                 output = write(definition, form, url=url)
                 # The files beside a skill; those that a command refers to are no part of it.
-                listed: object = None if COMMAND in definition.extras else definition.extras.get(FILES)
-                siblings = tuple(map(str, cast("list[object]", listed))) if isinstance(listed, list) else ()
+                beside: object = None if COMMAND in definition.extras else definition.extras.get(FILES)
+                siblings = tuple(map(str, cast("list[object]", beside))) if isinstance(beside, list) else ()
                 conversions.append(Conversion(str(file), folder, definition.name, output, sibling_files=siblings))
             except RetinueError as error:
                 line = definition.source.line if definition.source else None

@@ -130,8 +130,8 @@ def nearest_provider(name: str) -> tuple[str, ...]:
 def nearest_models(name: str) -> tuple[str, ...]:
     """The known models that `name` (`provider:model`) was probably meant to be, of its provider where that has any."""
     provider, _, model = name[:_LONGEST].partition(":")
-    known: list[str] = _models.known_model_names()
-    names = [each for each in known if ":" in each and not each.startswith("gateway/")]
+    all_names: list[str] = _models.known_model_names()
+    names = [each for each in all_names if ":" in each and not each.startswith("gateway/")]
     candidates = [each for each in names if each.startswith(f"{provider}:")] or names
     by_model = {each.partition(":")[2]: each for each in reversed(candidates)}
     same = (by_model[model],) if model in by_model and candidates is names else ()
