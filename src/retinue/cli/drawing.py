@@ -206,11 +206,11 @@ def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii
         if node.skill and node.skill != node.agent and width >= _WIDE:
             name.append(f".{safe(node.skill)}", style="dim")
         began = node.started_ns
-        took = "" if began is None else format_duration(max(0, (node.ended_ns or time.time_ns()) - began))
+        duration = "" if began is None else format_duration(max(0, (node.ended_ns or time.time_ns()) - began))
         about = Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
         if node.note and node.state != "success":
             about = Text(safe(node.note), style=style)
-        grid.add_row(name, took, about)
+        grid.add_row(name, duration, about)
     if more:
         grid.add_row("", "", Text(f"and {more:,} more", style="dim"))
     whole = Grid.grid(expand=True)

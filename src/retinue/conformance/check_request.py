@@ -99,13 +99,13 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
     info = await _find_subject(request, definition)
     try:
         template = _template(request, info, definition or info.definition)
-        asked = {
+        details = {
             "agent": template.agent,
             "operation": template.skill,
             "target": template.target,
             "parameters": ", ".join(template.parameters),
         }
-        facts = {"asked": ", ".join(f"{name} {value}" for name, value in asked.items() if value)}
+        facts = {"asked": ", ".join(f"{name} {value}" for name, value in details.items() if value)}
         if unset := [name for name in request.environment if name not in os.environ]:
             facts["not set here"] = ", ".join(unset)
         dialect = request.dialect or (definition.dialect if definition else None) or info.dialect
