@@ -7,9 +7,20 @@ from typing import Any, cast
 import click
 
 from retinue.agents.registry import light_schema
-from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, findings_text, safe, safe_lines, wrap
+from retinue.cli.output import (
+    cut_to_screen,
+    echo,
+    echo_err,
+    echo_json,
+    findings_text,
+    label,
+    present,
+    safe,
+    safe_lines,
+    wrap,
+)
 from retinue.cli.project import Project
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 
 _EXAMPLES = 5
@@ -36,19 +47,19 @@ def list_agents(*, name: str | None, light: bool, as_json: bool, project: Projec
         echo("\n".join(map(wrap, _agent_lines(chosen, project))))
     elif as_json:
         skipped = [
-            {"path": each.path, "reason": each.reason, "line": each.line, "hint": each.hint}
+            {"path": each.path, "reason": each.reason, "line": each.line or None, "hint": each.hint or None}
             for each in registry.skipped
         ]
         echo_json({
             "agents": [definition.to_json() for definition in registry.definitions()],
-            "skipped": [{name: value for name, value in each.items() if value} for each in skipped],
+            "skipped": [present(each) for each in skipped],
             "findings": [finding.to_json() for finding in registry.findings],
         })  # fmt: skip
     else:
-        _list(project)
+        _show_all(project)
 
 
-def _list(project: Project) -> None:
+def _show_all(project: Project) -> None:
     """Every agent with its skills, one a line, then what was skipped."""
     definitions, registry = project.registry.definitions(), project.registry
     width = max((len(skill.name) for each in definitions for skill in each.skills), default=0)
@@ -67,9 +78,9 @@ def _list(project: Project) -> None:
         echo_err("")
     for skipped in registry.skipped:
         place = f"{safe(skipped.path)}{f':{skipped.line}' if skipped.line else ''}"
-        echo_err(f"{click.style('skipped', fg='yellow', bold=True)} {place}: {safe(skipped.reason)}")
+        echo_err(f"{label('skipped', 'yellow')} {place}: {safe(skipped.reason)}")
         if skipped.hint:
-            echo_err(f"   {click.style('next', bold=True)}: {safe(skipped.hint)}")
+            echo_err(f"   {label('next')}: {safe(skipped.hint)}")
     # The warnings about agents that are there; why a file was skipped is said above.
     pairs = {(each.path, each.reason) for each in registry.skipped}
     warnings = [each for each in registry.findings if each.severity == "warning"]
@@ -109,24 +120,20 @@ def _agent_lines(definition: Definition, project: Project) -> Iterator[str]:
     yield from (f"{name}: {safe(value)}" for name, value in facts.items() if value)
     for skill in definition.skills:
         yield ""
-        yield from _skill_lines(skill)
-
-
-def _skill_lines(skill: Skill) -> Iterator[str]:
-    yield f"{click.style(safe(skill.name), fg='cyan', bold=True)}  {safe_lines(skill.description)}"
-    if skill.unavailable:
-        yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
-    if skill.thinks != "never":
-        yield f"  {_MODEL_USE[skill.thinks]}"
-    # Instructions without effects of their own touch what their tools do.
-    if skill.effects or (skill.effects is None and skill.thinks != "must"):
-        undeclared = " (it does not say what it touches)" if skill.effects is None else ""
-        yield f"  may {', '.join(skill.possible_effects)}{undeclared}"
-    yield from _fields("takes", skill.input_schema, skill.defaults)
-    yield from _fields("gives", skill.output_schema or {}, {})
-    if skill.examples:
-        yield "  for example"
-        yield from (f"    {safe(example)}" for example in skill.examples[:_EXAMPLES])
+        yield f"{label(safe(skill.name), 'cyan')}  {safe_lines(skill.description)}"
+        if skill.unavailable:
+            yield f"  {click.style('unavailable', fg='yellow')}: {safe(skill.unavailable)}"
+        if skill.thinks != "never":
+            yield f"  {_MODEL_USE[skill.thinks]}"
+        # Instructions without effects of their own touch what their tools do.
+        if skill.effects or (skill.effects is None and skill.thinks != "must"):
+            undeclared = " (it does not say what it touches)" if skill.effects is None else ""
+            yield f"  may {', '.join(skill.possible_effects)}{undeclared}"
+        yield from _fields("takes", skill.input_schema, skill.defaults)
+        yield from _fields("gives", skill.output_schema or {}, {})
+        if skill.examples:
+            yield "  for example"
+            yield from (f"    {safe(example)}" for example in skill.examples[:_EXAMPLES])
 
 
 def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> Iterator[str]:
@@ -137,19 +144,15 @@ def _fields(title: str, schema: dict[str, Any], defaults: dict[str, Any]) -> Ite
     for name, member in members.items():
         facts = cast("dict[str, Any]", member) if isinstance(member, dict) else {}
         default = defaults.get(name, facts.get("default"))
+        # What it takes: the words to choose from, else the type.
+        items: object = facts.get("items")
+        words = facts.get("enum") or (cast("dict[str, Any]", items).get("enum") if isinstance(items, dict) else None)
+        kind = words or facts.get("type", "any")
+        text = " | ".join(map(str, cast("list[object]", kind))) if isinstance(kind, list) else str(kind)
         notes = [
-            _kind(facts),
+            f"list of {text}" if words and facts.get("type") == "array" else text,
             "required" if name in schema.get("required", ()) and name not in defaults else "",
             "" if default in (None, "", []) else f"default {default}",
         ]
         about = safe(facts.get("description", ""))
         yield f"    {safe(name)} ({safe(', '.join(filter(None, notes)))}){f': {about}' if about else ''}"
-
-
-def _kind(facts: dict[str, Any]) -> str:
-    """What a parameter takes: the words to choose from, else the type."""
-    items: object = facts.get("items")
-    words = facts.get("enum") or (cast("dict[str, Any]", items).get("enum") if isinstance(items, dict) else None)
-    kind = words or facts.get("type", "any")
-    text = " | ".join(map(str, cast("list[object]", kind))) if isinstance(kind, list) else str(kind)
-    return f"list of {text}" if words and facts.get("type") == "array" else text

@@ -191,18 +191,14 @@ def _early_exit(result: "Result") -> Exit | None:
     """Why it ended before its time, if it did."""
     if result.outcome == "canceled":
         return Exit.INTERRUPTED
-    codes = {result.fault.code} if result.fault else set[str]()
-    if codes.union(_failures(result)).intersection({"timeout", "budget_exceeded"}):
-        return Exit.LIMIT
-    return Exit.QUESTION if result.lifecycle == "input_required" or result.questions else None
-
-
-def _failures(result: "Result") -> set[str]:
-    """The fault codes of the branches of a run that brought nothing."""
+    # Its own fault, and those of its branches that brought nothing.
     data: object = result.data
     failures: object = cast("dict[str, Any]", data).get("failures") if isinstance(data, dict) else None
     entries = cast("list[object]", failures) if isinstance(failures, list) else []
-    return {str(cast("dict[str, Any]", each).get("code")) for each in entries if isinstance(each, dict)}
+    codes = {str(cast("dict[str, Any]", each).get("code")) for each in entries if isinstance(each, dict)}
+    if codes.union({result.fault.code} if result.fault else ()).intersection({"timeout", "budget_exceeded"}):
+        return Exit.LIMIT
+    return Exit.QUESTION if result.lifecycle == "input_required" or result.questions else None
 
 
 def _explain(error: Exception, *, machine: bool) -> Exit:
@@ -212,17 +208,30 @@ def _explain(error: Exception, *, machine: bool) -> Exit:
             click.echo(error.format_message(), err=True)
             return Exit.USAGE
         case click.ClickException():
-            facts = {"code": "invalid_input", "message": error.format_message(), "hint": _usage_hint(error)}
+            context = error.ctx if isinstance(error, click.UsageError) else None
+            hint = f"See `{context.command_path if context else 'retinue'} --help`."
+            facts = {"code": "invalid_input", "message": error.format_message(), "hint": hint}
             return _report(facts, Exit.USAGE, machine=machine)
         case RetinueError():
-            return _report(_facts(error), _exit_for(error), machine=machine)
+            code = Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
+            return report_error(error, Exit.QUESTION if "question" in error.detail else code, machine=machine)
+        case OSError() if error.filename is not None:
+            ours = InternalError(f"{error.strerror}: {str(error.filename)!r}.", hint="See `retinue doctor`.")
+            return report_error(ours, Exit.FAILED, machine=machine)
         case _:
-            return _report(_facts(_internal_error(error)), Exit.FAILED, machine=machine)
+            if os.environ.get("RETINUE_DEBUG"):
+                raise error
+            hint = "Please report it. Set RETINUE_DEBUG=1 to see a traceback."
+            ours = InternalError(f"This is a bug in Retinue: `{type(error).__name__}`: {error}", hint=hint)
+            return report_error(ours, Exit.FAILED, machine=machine)
 
 
 def report_error(error: RetinueError, code: Exit, *, machine: bool) -> Exit:
     """Say what went wrong, for a verb that knows better than its fault code how that ends. Gives `code` back."""
-    return _report(_facts(error), code, machine=machine)
+    facts: dict[str, object] = {"code": error.code, "message": error.message}
+    facts |= {"hint": error.hint or "See `retinue --help`.", "path": error.path}
+    facts |= {"suggestions": list(error.suggestions), "detail": error.detail}
+    return _report({name: value for name, value in facts.items() if value}, code, machine=machine)
 
 
 def _silence_streams() -> None:
@@ -235,54 +244,23 @@ def _silence_streams() -> None:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _usage_hint(error: click.ClickException) -> str:
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    return f"See `{context.command_path if context else 'retinue'} --help`."
-
-
-def _exit_for(error: RetinueError) -> Exit:
-    if "question" in error.detail:
-        return Exit.QUESTION
-    return Exit.INVALID if isinstance(error, InvalidDefinition) else for_code(error.code)
-
-
-def _internal_error(error: Exception) -> RetinueError:
-    if isinstance(error, OSError) and error.filename is not None:
-        return InternalError(f"{error.strerror}: {str(error.filename)!r}.", hint="See `retinue doctor`.")
-    if os.environ.get("RETINUE_DEBUG"):
-        raise error
-    hint = "Please report it. Set RETINUE_DEBUG=1 to see a traceback."
-    return InternalError(f"This is a bug in Retinue: `{type(error).__name__}`: {error}", hint=hint)
-
-
-def _facts(error: RetinueError) -> dict[str, object]:
-    facts: dict[str, object] = {"code": error.code, "message": error.message}
-    facts |= {"hint": error.hint or "See `retinue --help`.", "path": error.path}
-    facts |= {"suggestions": list(error.suggestions), "detail": error.detail}
-    return {name: value for name, value in facts.items() if value}
-
-
 def _report(facts: Mapping[str, object], code: Exit, *, machine: bool) -> Exit:
     """Say what went wrong and what to do next: to a person, or to a program as one line of JSON."""
     try:
-        _print_error(facts, machine=machine)
+        if machine:
+            import json
+
+            click.echo(json.dumps({"error": facts}, default=str), err=True)
+            return code
+        from retinue.contract.sanitize import printable
+
+        for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
+            if text:
+                head = click.style(title, fg=style, bold=True)
+                click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())
     except OSError:  # nobody can be told; the exit code still says it
         _silence_streams()
     return code
-
-
-def _print_error(facts: Mapping[str, object], *, machine: bool) -> None:
-    if machine:
-        import json
-
-        click.echo(json.dumps({"error": facts}, default=str), err=True)
-        return
-    from retinue.contract.sanitize import printable
-
-    for title, style, text in (("error", "red", facts["message"]), (" next", None, facts["hint"])):
-        if text:
-            head = click.style(title, fg=style, bold=True)
-            click.echo(f"{head}: {printable(str(text))}", err=True, color=colour())
 
 
 def colour() -> bool | None:

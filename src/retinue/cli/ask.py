@@ -25,9 +25,9 @@ from retinue.cli.delivery import Form, Parameters, deliver, words_of
 from retinue.cli.message import RefusedMessage, dialect_of, locate_findings, report_findings, report_losses
 from retinue.cli.option_chooser import OptionChooser, with_actuals
 from retinue.cli.output import safe_lines
-from retinue.cli.project import MODULE_VARIABLE, Bounds, Project, active_path, budget_of, report_notes, with_module
+from retinue.cli.project import Bounds, Project, budget_of, report_notes
 from retinue.cli.result_output import agent_result, report_failure, show_agent_result
-from retinue.cli.session import Invocation, StartedRun, StartRun, run_session
+from retinue.cli.session import MODULE_VARIABLE, Invocation, StartedRun, StartRun, active_path, run_session, with_module
 from retinue.contract.definition import Skill
 from retinue.contract.json import dumps
 from retinue.contract.model import DialectName, JsonMapping, Model
@@ -219,20 +219,14 @@ def _find_agent(project: Project, words: Sequence[str]) -> tuple[Agent, Sequence
         project, name = with_module(project, path)
         return project.registry.get(name), words, path
     if unknown is not None:
-        raise _skipped_error(project, words[0]) or unknown
+        for skipped in project.registry.skipped:
+            if fold(Path(skipped.path).stem) == fold(words[0]):  # a file of that name was skipped, which says more
+                raise UnknownName(
+                    f"Unknown agent {words[0][:80]!r}: `{skipped.path}` was skipped. {skipped.reason}",
+                    hint=skipped.hint or "See `retinue agents`.",
+                )
+        raise unknown
     raise click.UsageError(f"No agent given. Name one (see `retinue agents`), or set {MODULE_VARIABLE} to a module.")
-
-
-def _skipped_error(project: Project, name: str) -> UnknownName | None:
-    """Why there is no agent of that name, when a file of that name was skipped."""
-    files = (each for each in project.registry.skipped if fold(Path(each.path).stem) == fold(name))
-    skipped = next(files, None)
-    if skipped is None:
-        return None
-    return UnknownName(
-        f"Unknown agent {name[:80]!r}: `{skipped.path}` was skipped. {skipped.reason}",
-        hint=skipped.hint or "See `retinue agents`.",
-    )
 
 
 def _is_text(word: str) -> bool:

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -40,11 +39,19 @@ def check_routing(*, cases: Path | None, keep_going: bool, limit_s: float, as_js
         results.append(_run_case(case, limit_s=limit_s))
         if results[-1].problem and not keep_going:
             break
+    left_out = len(case_list) - len(results)
     if as_json:
-        echo_json({"cases": [result.to_json() for result in results], "left_out": len(case_list) - len(results)})
+        echo_json({"cases": [result.to_json() for result in results], "left_out": left_out})
     else:
-        _show(results, left_out=len(case_list) - len(results))
-    if any(result.verdict == "fail" for result in results) or len(results) < len(case_list):
+        colours = {"pass": "green", "partial": "yellow", "fail": "red"}
+        for result in results:
+            called = result.problem or ", ".join(result.called) or "nothing"
+            verdict = click.style(f"{result.verdict:<7}", fg=colours[result.verdict])
+            echo(f"{verdict}  {safe(result.case.prompt)}: expected {safe(result.case.tool)}, called {safe(called)}")
+        counts = [f"{sum(result.verdict == word for result in results)} {word}" for word in colours]
+        counts += [f"{left_out} left out"] if left_out else []
+        echo_err(", ".join(counts))
+    if any(result.verdict == "fail" for result in results) or left_out:
         return Exit.NONCONFORMING
     return Exit.OK
 
@@ -94,14 +101,3 @@ def _run_case(case: FacadeCase, *, limit_s: float) -> _CaseResult:
     answered = called or process.returncode in {Exit.OK, Exit.QUESTION}  # to ask back is an answer, too
     problem = "" if answered else f"It exited with {process.returncode}."
     return _CaseResult(case, called, judge(case.tool, called), problem)
-
-
-def _show(results: Sequence[_CaseResult], *, left_out: int) -> None:
-    colours = {"pass": "green", "partial": "yellow", "fail": "red"}
-    for result in results:
-        called = result.problem or ", ".join(result.called) or "nothing"
-        verdict = click.style(f"{result.verdict:<7}", fg=colours[result.verdict])
-        echo(f"{verdict}  {safe(result.case.prompt)}: expected {safe(result.case.tool)}, called {safe(called)}")
-    counts = {word: sum(result.verdict == word for result in results) for word in colours}
-    text = ", ".join(f"{count} {word}" for word, count in counts.items())
-    echo_err(text + (f", {left_out} left out" if left_out else ""))

@@ -13,8 +13,9 @@ import click
 from retinue.cli import watchdog
 from retinue.cli.app import Exit
 from retinue.cli.delivery import bytes_in
-from retinue.cli.output import echo, echo_err, echo_json, safe, table
+from retinue.cli.output import echo, echo_err, echo_json, present, safe, table
 from retinue.cli.project import Bounds, Project, budget_of, open_project, report_notes
+from retinue.cli.session import open_engine
 from retinue.cli.stats import write_plot
 from retinue.contract.event import NodeFinished
 from retinue.contract.json import loads
@@ -64,7 +65,15 @@ def compare_agents(
     trials, stop_reason = run_trials(project, comparison, budget, on_trial=None if as_json else _report_trial)
     results = contenders(trials)
     if as_json:
-        echo_json(_facts(comparison, results, trials, stop_reason))
+        facts: dict[str, Any] = {
+            "title": task_set.title or None,
+            "repeat": repeat,
+            "judge": judge or None,
+            "contenders": [each.to_json() for each in results],
+            "trials": [each.to_json() for each in trials],
+            "stopped": stop_reason or None,
+        }
+        echo_json(present(facts))
     else:
         for line in _table(results, task_set):
             echo(line)
@@ -163,43 +172,34 @@ def run_trials(
         project.registry.get(agent)
     for model in comparison.models:
         project.models.get(project.models.choose(model=model, source="user").name)
-    judge = (
-        project.models.get(project.models.choose(model=comparison.judge, source="user").name)
-        if comparison.judge
-        else None
-    )
-    return watchdog.run(_run_trials(project, comparison, budget, judge, on_trial))
+    word = comparison.judge
+    judge = project.models.get(project.models.choose(model=word, source="user").name) if word else None
+    trials, trial_budget = list[Trial](), _TrialBudget(budget)
 
+    async def run() -> str:
+        async with open_engine(project, Workspace(project.root)) as orchestrator:
+            try:
+                async with asyncio.timeout(budget.timeout_s):
+                    for task, agent, model, number in comparison.combinations():
+                        remaining = trial_budget.remaining()
+                        result = await _result(orchestrator, task, agent=agent, model=model, budget=remaining)
+                        trial_budget.add_usage(result.usage)
+                        trial_budget.check_not_exceeded(result)
+                        trial_score = score(task, result, judging=judge is not None)
+                        trial = _trial(task, agent, model, number, result, trial_score)
+                        if judge is not None and task.rubric and result.useful:
+                            trial = await _with_verdict(trial, task, result, judge, trial_budget)
+                        trials.append(trial)
+                        if on_trial is not None:
+                            on_trial(trial)
+            except TimeoutError:
+                return f"the {budget.timeout_s:g} s time limit is over."
+            except BudgetExceeded as error:
+                return error.message
+        return ""
 
-async def _run_trials(
-    project: Project,
-    comparison: Comparison,
-    budget: Budget,
-    judge: LanguageModel | None,
-    on_trial: Callable[[Trial], None] | None,
-) -> tuple[list[Trial], str]:
-    workspace, trials = Workspace(project.root), list[Trial]()
-    trial_budget = _TrialBudget(budget)
-    async with project.open_engine(workspace) as orchestrator:
-        try:
-            async with asyncio.timeout(budget.timeout_s):
-                for task, agent, model, number in comparison.combinations():
-                    remaining = trial_budget.remaining()
-                    result = await _result(orchestrator, task, agent=agent, model=model, budget=remaining)
-                    trial_budget.add_usage(result.usage)
-                    trial_budget.check_not_exceeded(result)
-                    trial_score = score(task, result, judging=judge is not None)
-                    trial = _trial(task, agent, model, number, result, trial_score)
-                    if judge is not None and task.rubric and result.useful:
-                        trial = await _with_verdict(trial, task, result, judge, trial_budget)
-                    trials.append(trial)
-                    if on_trial is not None:
-                        on_trial(trial)
-        except TimeoutError:
-            return trials, f"the {budget.timeout_s:g} s time limit is over."
-        except BudgetExceeded as error:
-            return trials, error.message
-    return trials, ""
+    stop_reason = watchdog.run(run())
+    return trials, stop_reason
 
 
 class _TrialBudget:
@@ -280,20 +280,6 @@ async def _with_verdict(
     trial_budget.add_usage(verdict.usage)
     notes = (*trial.score.notes, verdict.why) if verdict.why else trial.score.notes
     return replace(trial, score=replace(trial.score, judge=verdict.score, notes=notes))
-
-
-def _facts(
-    comparison: Comparison, contenders: Sequence[Contender], trials: Sequence[Trial], stop_reason: str
-) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "title": comparison.tasks.title or None,
-        "repeat": comparison.repeat,
-        "judge": comparison.judge or None,
-        "contenders": [each.to_json() for each in contenders],
-        "trials": [each.to_json() for each in trials],
-        "stopped": stop_reason or None,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
 
 
 # For people.

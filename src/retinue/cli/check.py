@@ -1,8 +1,7 @@
 """`retinue check`: an agent, judged by what its dialect asks of it."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -11,7 +10,7 @@ import click
 from retinue.cli import watchdog
 from retinue.cli.app import Exit, colour
 from retinue.cli.delivery import Parameters, choose_format, deliver
-from retinue.cli.output import echo_err, json_text, safe, status_line
+from retinue.cli.output import echo_err, json_text, label, minute_text, safe, status_line
 from retinue.cli.project import Bounds, budget_of, open_project
 from retinue.conformance.check_request import CheckRequest, prepare
 from retinue.conformance.port import CheckReport, Probe, ProbeExchange, RequirementVerdict
@@ -69,12 +68,18 @@ def check_agents(
     try:
         for subject in subjects:
             is_text = subject.lower().endswith(".md") and not is_command
+            budgeted: dict[str, Any] = {}
+            if is_text:  # it gets models, and may spend as much as the settings allow a run
+                project = open_project(None, model=model)
+                budget = budget_of(project.settings, Bounds())
+                tracker = BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd)
+                budgeted = {"models": project.configured_models, "budget_tracker": tracker}
             request = CheckRequest(
                 words=subject,
                 is_command=is_command,
                 parameters={**parameters[0], **parameters[1]},
                 **{name: value for name, value in fields.items() if value is not None},
-                **(_model_fields(model) if is_text else {}),
+                **budgeted,
             )
             reports.append(watchdog.run(_run_check(request)))
     finally:  # the reports on those before one that cannot be judged are not lost
@@ -89,10 +94,16 @@ def check_agents(
         for report in reports
     ]
     for report, has_failed in zip(reports, failures, strict=True):
-        _report_ending(report, output, failed=has_failed, with_subject=len(reports) > 1)
+        number = counts(report)
+        head = label(*(("failed", "red") if has_failed else ("conforms", "green")))
+        text = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
+        if mistakes := sum(bool(each.mistake) for each in report.verdicts):
+            text += f"; {mistakes} could not be checked because of a bug in Retinue: please report it"
+        head = f"{safe(report.subject)} {head}" if len(reports) > 1 else head
+        echo_err(f"{head}: {text}{f'; written to {output}' if output else ''}")
     failed = any(failures)
     if failed and not (fields["agent"] and fields["operation"]) and fields["definition"] is None:
-        echo_err(f"{click.style(' next', bold=True)}: {_REQUEST_HINT}")
+        echo_err(f"{label(' next')}: {_REQUEST_HINT}")
     return Exit.NONCONFORMING if failed else Exit.OK
 
 
@@ -129,34 +140,26 @@ class CheckProgress:
         return f"{duration}: {answers} come back{self._latest}"
 
 
-def _model_fields(model: str | None) -> dict[str, Any]:
-    """The models of a Markdown agent, and what they may spend: as the settings bound a run."""
-    project = open_project(None, model=model)
-    budget = budget_of(project.settings, Bounds())
-    budget_tracker = BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd)
-    return {"models": project.models if project.models.configured else None, "budget_tracker": budget_tracker}
-
-
 # The report.
 
 
 def _report_text(reports: Sequence[CheckReport], kind: _Kind) -> str:
-    def document() -> dict[str, Any]:
-        documents = [as_json(report) for report in reports]
-        return documents[0] if len(documents) == 1 else {"passed": all(r.passed for r in reports), "reports": documents}
-
-    writers: dict[_Kind, Callable[[], str]] = {
-        "text": lambda: "\n\n".join("\n".join(_report_lines(report)) for report in reports) + "\n",
-        "json": lambda: json_text(document()) + "\n",
-        "junit": lambda: as_junit(*reports),
-        "html": lambda: as_html(reports[0], created=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")),
-    }
-    return writers[kind]()
+    match kind:
+        case "text":
+            return "\n\n".join("\n".join(_report_lines(report)) for report in reports) + "\n"
+        case "json":
+            documents = [as_json(report) for report in reports]
+            whole = {"passed": all(report.passed for report in reports), "reports": documents}
+            return json_text(documents[0] if len(documents) == 1 else whole) + "\n"
+        case "junit":
+            return as_junit(*reports)
+        case "html":
+            return as_html(reports[0], created=minute_text(time.time_ns()))
 
 
 def _report_lines(report: CheckReport) -> Iterator[str]:
     """The report as a person reads it on a terminal."""
-    yield f"{click.style(safe(report.subject), bold=True)} by {report.dialect}, requirements {report.version}"
+    yield f"{label(safe(report.subject))} by {report.dialect}, requirements {report.version}"
     yield from (click.style(f"{name}: {safe(value)}", dim=True) for name, value in report.facts.items())
     violations = violations_in(report)
     repeated = repeated_ids(violations)
@@ -166,7 +169,7 @@ def _report_lines(report: CheckReport) -> Iterator[str]:
             continue
         yield ""
         outcome = each.verdict.outcome
-        yield f"{click.style(outcome, fg=_LOOKS[outcome], bold=True)} {click.style(_id(each.verdict), bold=True)}"
+        yield f"{label(outcome, _LOOKS[outcome])} {label(_id(each.verdict))}"
         # A request that was shown above is not shown again.
         yield from (f"  {line}" for line in each.lines(shown_probes=shown_probes))
         shown_probes.update(exchange.probe.name for exchange in each.exchanges)
@@ -186,15 +189,4 @@ def _name_lines(why: str, verdicts: Sequence[RequirementVerdict]) -> Iterator[st
         names = [_id(each).partition("/")[2] for each in verdicts if each.outcome == outcome]
         if names:
             yield ""
-            yield f"{click.style(outcome, fg=look, bold=True)} {f'{why}: ' if why else ''}{', '.join(names)}"
-
-
-def _report_ending(report: CheckReport, output: Path | None, *, failed: bool, with_subject: bool) -> None:
-    number = counts(report)
-    head = click.style("failed" if failed else "conforms", fg="red" if failed else "green", bold=True)
-    text = f"{number['passed']} passed, {number['failed']} failed, {number['warned']} warned"
-    mistakes = sum(bool(each.mistake) for each in report.verdicts)
-    if mistakes:
-        text += f"; {mistakes} could not be checked because of a bug in Retinue: please report it"
-    head = f"{safe(report.subject)} {head}" if with_subject else head
-    echo_err(f"{head}: {text}{f'; written to {output}' if output else ''}")
+            yield f"{label(outcome, look)} {f'{why}: ' if why else ''}{', '.join(names)}"

@@ -15,12 +15,20 @@ from retinue.agents.load.markdown import FILES
 from retinue.agents.write import Format, WrittenDefinition, format_of_file, write
 from retinue.cli.app import Exit
 from retinue.cli.delivery import check_output, deliver
-from retinue.cli.output import echo_err, echo_json, findings_text, path_text, plural, safe, status_line
-from retinue.contract.definition import Definition
+from retinue.cli.options import TO_FORMATS
+from retinue.cli.output import (
+    echo_err,
+    echo_json,
+    findings_text,
+    first_few,
+    label,
+    path_text,
+    plural,
+    safe,
+    status_line,
+)
 from retinue.contract.finding import Finding
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, RetinueError
-
-_TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
 
 
 def convert_definitions(
@@ -36,15 +44,23 @@ def convert_definitions(
     as_json: bool,
 ) -> int:
     """Convert the agent definitions in PATHS (files or folders) to another format."""
-    form = form or _form_of(output)
-    files = {file: path for path in reversed(paths) for file in _files(path)}
+    form = form or (format_of_file(Path(output).name) if output else None)
+    if form is None:
+        raise click.UsageError(f"Name the format to write with --to: {', '.join(TO_FORMATS)}.")
+    for path in paths:
+        if not path.exists():
+            raise MissingFile(f"No such file: {str(path)!r}.", hint="Name a definition, or a folder of them.")
+    files = {
+        file: path for path in reversed(paths) for file in (find_definition_files(path) if path.is_dir() else (path,))
+    }
     with status_line(f"converting {plural(len(files), 'file')}"):
         conversions, findings = _convert(files, form, kind=kind, url=url)
     if len(conversions) > 1 and output is None and not as_json:
         raise click.UsageError(f"{len(conversions):,} definitions were found. Name a folder for them with --output.")
     conversions = _with_targets(conversions, output, keep_folders=keep_folders)
     if not files:
-        findings.append(_nothing_found(paths))
+        fix = f"Definitions end with {' or '.join(ENDINGS)}; to convert another file, name it directly."
+        findings.append(Finding(rule=NONE, message="No definition found here.", file=str(paths[0]), fix=fix))
     has_losses = any(each.output.losses for each in conversions)
     failed = any(finding.severity == "error" for finding in findings)
     refused = strict and has_losses
@@ -56,28 +72,6 @@ def convert_definitions(
     else:
         report_text(conversions, findings, refused=refused)
     return Exit.INVALID if failed or refused or not conversions else Exit.OK
-
-
-def _form_of(output: str | None) -> Format:
-    """The format that the name of the output asks for."""
-    form = format_of_file(Path(output).name) if output else None
-    if form is None:
-        raise click.UsageError(f"Name the format to write with --to: {', '.join(_TO)}.")
-    return form
-
-
-def _files(path: Path) -> tuple[Path, ...]:
-    """The files at `path`."""
-    if path.is_dir():
-        return find_definition_files(path)
-    if not path.exists():
-        raise MissingFile(f"No such file: {str(path)!r}.", hint="Name a definition, or a folder of them.")
-    return (path,)
-
-
-def _nothing_found(paths: Sequence[Path]) -> Finding:
-    fix = f"Definitions end with {' or '.join(ENDINGS)}; to convert another file, name it directly."
-    return Finding(rule=NONE, message="No definition found here.", file=str(paths[0]), fix=fix)
 
 
 NONE: Final = "load/none"
@@ -148,7 +142,7 @@ def report_text(conversions: Sequence[Conversion], findings: Sequence[Finding], 
     parts = [f"{plural(len(conversions), 'definition')}{' not' if refused else ''} converted"]
     parts += [f"{len(lossy):,} with losses"] if lossy else []
     parts += [f"{plural(failed, 'file')} could not be"] if failed else []
-    echo_err(f"{click.style(head, fg='green' if head == 'done' else 'red', bold=True)}: {', '.join(parts)}")
+    echo_err(f"{label(head, 'green' if head == 'done' else 'red')}: {', '.join(parts)}")
 
 
 def _conversion_lines(conversions: Sequence[Conversion], *, refused: bool) -> Iterator[str]:
@@ -161,11 +155,10 @@ def _conversion_lines(conversions: Sequence[Conversion], *, refused: bool) -> It
         for loss in each.output.losses:
             by_reason.setdefault(loss.why, []).append(safe(loss.field))
         for why, fields in by_reason.items():
-            yield f"  {_head('lost')} {safe(each.name)}: {_first_few(fields)} ({safe(why)})"
+            yield f"  {label('lost', 'yellow')} {safe(each.name)}: {first_few(fields, _MAX_FIELDS)} ({safe(why)})"
         if has_file and each.sibling_files:
-            yield (
-                f"  {_head('left')} {safe(each.name)}: {plural(len(each.sibling_files), 'file')} beside it, not copied"
-            )
+            files = plural(len(each.sibling_files), "file")
+            yield f"  {label('left', 'yellow')} {safe(each.name)}: {files} beside it, not copied"
 
 
 def _summary_lines(conversions: Sequence[Conversion]) -> Iterator[str]:
@@ -176,19 +169,11 @@ def _summary_lines(conversions: Sequence[Conversion]) -> Iterator[str]:
             by_reason.setdefault(loss.why, Counter())[loss.field] += 1
     for why, fields in by_reason.items():
         counts = [f"{safe(field)} in {count:,}" for field, count in fields.most_common()]
-        yield f"{_head('lost')} {_first_few(counts)} ({safe(why)})"
+        yield f"{label('lost', 'yellow')} {first_few(counts, _MAX_FIELDS)} ({safe(why)})"
     skills = [len(each.sibling_files) for each in conversions if each.sibling_files]
     if skills:
-        yield f"{_head('left')} {plural(sum(skills), 'file')} beside {plural(len(skills), 'skill')}, not copied"
-
-
-def _head(word: str) -> str:
-    return click.style(word, fg="yellow", bold=True)
-
-
-def _first_few(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _MAX_FIELDS:,} more" if len(words) > _MAX_FIELDS else ""
-    return f"{', '.join(words[:_MAX_FIELDS])}{more}"
+        files = plural(sum(skills), "file")
+        yield f"{label('left', 'yellow')} {files} beside {plural(len(skills), 'skill')}, not copied"
 
 
 # Converting.
@@ -208,22 +193,16 @@ def _convert(
             definition = agent.definition
             try:
                 output = write(definition, form, url=url)
-                sibling_files = _sibling_files(definition)
-                conversions.append(Conversion(str(file), folder, definition.name, output, sibling_files=sibling_files))
+                # The files beside a skill; those that a command refers to are no part of it.
+                beside: object = None if COMMAND in definition.extras else definition.extras.get(FILES)
+                siblings = tuple(map(str, cast("list[object]", beside))) if isinstance(beside, list) else ()
+                conversions.append(Conversion(str(file), folder, definition.name, output, sibling_files=siblings))
             except RetinueError as error:
                 line = definition.source.line if definition.source else None
                 findings.append(
                     Finding(rule="convert/cannot", message=error.message, file=str(file), line=line, fix=error.hint)
                 )
     return conversions, findings
-
-
-def _sibling_files(definition: Definition) -> tuple[str, ...]:
-    """The files beside a skill; those that a command refers to are no part of it."""
-    files: object = definition.extras.get(FILES)
-    if not isinstance(files, list) or COMMAND in definition.extras:
-        return ()
-    return tuple(map(str, cast("list[object]", files)))
 
 
 # Writing.
@@ -235,10 +214,9 @@ def _with_targets(conversions: list[Conversion], output: str | None, *, keep_fol
         return conversions
     folder = Path(output)
     if len(conversions) > 1 or output.endswith(("/", "\\")) or folder.is_dir():
-        places = [each.folder if keep_folders else Path() for each in conversions]
         return [
-            replace(each, target=folder / place / each.output.file)
-            for each, place in zip(conversions, places, strict=True)
+            replace(each, target=folder / (each.folder if keep_folders else "") / each.output.file)
+            for each in conversions
         ]
     return [replace(each, target=folder) for each in conversions]
 
@@ -248,7 +226,11 @@ def _write(conversions: Sequence[Conversion], *, force: bool) -> None:
     targets = [(each.target, each) for each in conversions if each.target is not None]
     _check_targets_free(targets, force=force)
     for target, _ in targets:
-        _make_folder(target.parent)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"Cannot create the folder {str(target.parent)!r}: {error.strerror}."
+            raise AccessDenied(message, hint="Choose another place with `--output`.") from None
         check_output(target)
     for count, (target, each) in enumerate(targets):
         try:
@@ -275,11 +257,3 @@ def _check_targets_free(targets: Sequence[tuple[Path, Conversion]], *, force: bo
         more = f" and {len(existing) - 3} more" if len(existing) > 3 else ""
         message = f"{', '.join(existing[:3])}{more} would be replaced."
         raise InvalidInput(message, hint="Add `--force` to overwrite, or choose another place with `--output`.")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"Cannot create the folder {str(folder)!r}: {error.strerror}."
-        raise AccessDenied(message, hint="Choose another place with `--output`.") from None

@@ -46,7 +46,12 @@ def deliver_bytes(data: bytes, output: Path) -> None:
 
 
 def _replace(output: Path, data: bytes) -> None:
-    mode = output.stat().st_mode & 0o777 if output.exists() else 0o666 & ~_umask()
+    if output.exists():
+        mode = output.stat().st_mode & 0o777
+    else:  # as the mask of this process has it, which can only be read by setting it
+        mask = os.umask(0o077)
+        os.umask(mask)
+        mode = 0o666 & ~mask
     descriptor, name = tempfile.mkstemp(prefix=f".{output.name[:100]}.", dir=output.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -57,13 +62,6 @@ def _replace(output: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
-
-
-def _umask() -> int:
-    """The mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _write_error(output: Path, why: str) -> RetinueError:
@@ -192,18 +190,16 @@ def parameters_of(pairs: Sequence[str], document: str | None) -> Parameters:
         if name in untyped:
             raise click.UsageError(f"The parameter {name!r} is given twice.")
         untyped[name] = value
-    typed = {} if document is None else _object(read_stdin() if document == _STDIN else _as_utf8(document))
+    typed: dict[str, Any] = {}
+    if document is not None:
+        try:
+            value = json.loads(read_stdin() if document == _STDIN else _as_utf8(document))
+        except ParseError as error:
+            message = f"`--params` is not valid JSON: {error.message}"
+            raise ParseError(message, hint=error.hint, path=error.path, detail=error.detail) from None
+        if not isinstance(value, dict):
+            raise InvalidInput("`--params` must be a JSON object.", hint='Use --params \'{"name": "value"}\'.')
+        typed = dict(value)
     if twice := sorted(untyped.keys() & typed.keys()):
         raise click.UsageError(f"{', '.join(map(repr, twice))}: given by both --param and --params.")
     return untyped, typed
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except ParseError as error:
-        message = f"`--params` is not valid JSON: {error.message}"
-        raise ParseError(message, hint=error.hint, path=error.path, detail=error.detail) from None
-    if not isinstance(value, dict):
-        raise InvalidInput("`--params` must be a JSON object.", hint='Use --params \'{"name": "value"}\'.')
-    return dict(value)

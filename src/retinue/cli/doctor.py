@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import click
@@ -16,7 +15,7 @@ from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
 from retinue.cli.app import Exit
 from retinue.cli.models import is_installed, provider_of, state_of
-from retinue.cli.output import echo, echo_json, plural, safe
+from retinue.cli.output import echo, echo_json, label, plural, safe
 from retinue.cli.project import Project
 from retinue.cli.settings import permission_findings
 from retinue.engine.journal import Journal
@@ -63,7 +62,12 @@ class _DoctorCheck:
 
 def check_installation(*, as_json: bool, project: Project) -> int:
     """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
-    checks = [*_own_checks(), *_workspace(project), *_providers(project), *_extras()]
+    checks = [*_own_checks(), *_workspace(project), *_providers(project)]
+    distributions = {extra: (package, f"retinue[{extra}]") for extra, package in EXTRAS.items()}
+    distributions["claude"] = ("retinue_claude", "retinue-claude")
+    for name, (package, distribution) in sorted(distributions.items()):
+        state = ("ok", "installed") if is_installed(package) else ("missing", f"unavailable: install {distribution}")
+        checks.append(_DoctorCheck(name, *state))
     is_broken = any(check.state == "broken" for check in checks)
     if as_json:
         echo_json(
@@ -75,7 +79,7 @@ def check_installation(*, as_json: bool, project: Project) -> int:
             mark, colour = _MARKS[check.state]
             echo(f"  {click.style(mark, fg=colour)} {check.name:<10} {safe(check.what)}")
             if check.hint:
-                echo(f"     {click.style('next', bold=True)}: {safe(check.hint)}")
+                echo(f"     {label('next')}: {safe(check.hint)}")
     return Exit.FAILED if is_broken else Exit.OK
 
 
@@ -112,7 +116,20 @@ def _own_checks() -> Iterator[_DoctorCheck]:
 
 def _workspace(project: Project) -> Iterator[_DoctorCheck]:
     yield _DoctorCheck("workspace", "ok", f"{project.root}{', trusted' if project.trusted else ''}")
-    yield _repository(project.root)
+    try:
+        git = Git(project.root)
+        head = git.head()
+        kinds = [name for name, holds in (("bare", git.is_bare()), ("shallow", git.is_shallow())) if holds]
+    except RetinueError as error:  # that it is none, or an odd one, is no fault of the installation
+        yield _DoctorCheck("repository", "missing", error.message, error.hint)
+    else:
+        if head.sha is None:
+            hint = "Make a commit first; the history is empty."
+            yield _DoctorCheck("repository", "missing", "no commits yet", hint)
+        else:
+            where = f"{head.branch or 'detached'} at {head.sha[:10]}"
+            hint = "Counts cover only the local part; `git fetch --unshallow` gets the rest."
+            yield _DoctorCheck("repository", "ok", ", ".join([where, *kinds]), hint if "shallow" in kinds else "")
     count, skipped = len(project.registry), len({each.path for each in project.registry.skipped})
     passed = f", {plural(skipped, 'file')} skipped" if skipped else ""
     yield _DoctorCheck("agents", "ok", f"{count} available{passed}", "See `retinue agents`." if skipped else "")
@@ -147,27 +164,3 @@ def _providers(project: Project) -> Iterator[_DoctorCheck]:
             yield _DoctorCheck(provider, "ok", f"available{where}{key}")
         else:
             yield _DoctorCheck(provider, "missing", f"not available{where}: {state.lacks}")
-
-
-def _repository(root: Path) -> _DoctorCheck:
-    """What git says of the folder. That it is none, or an odd one, is no fault of the installation."""
-    try:
-        git = Git(root)
-        head = git.head()
-        kinds = [name for name, holds in (("bare", git.is_bare()), ("shallow", git.is_shallow())) if holds]
-    except RetinueError as error:
-        return _DoctorCheck("repository", "missing", error.message, error.hint)
-    if head.sha is None:
-        return _DoctorCheck("repository", "missing", "no commits yet", "Make a commit first; the history is empty.")
-    place = head.branch or "detached"
-    hint = "Counts cover only the local part; `git fetch --unshallow` gets the rest." if "shallow" in kinds else ""
-    return _DoctorCheck("repository", "ok", ", ".join([f"{place} at {head.sha[:10]}", *kinds]), hint)
-
-
-def _extras() -> Iterator[_DoctorCheck]:
-    distributions = {extra: (package, f"retinue[{extra}]") for extra, package in EXTRAS.items()}
-    distributions["claude"] = ("retinue_claude", "retinue-claude")
-    for name, (package, distribution) in sorted(distributions.items()):
-        is_there = is_installed(package)
-        state = ("ok", "installed") if is_there else ("missing", f"unavailable: install {distribution}")
-        yield _DoctorCheck(name, *state)

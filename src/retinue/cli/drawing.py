@@ -21,7 +21,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from retinue.cli.output import console, safe, safe_lines
-from retinue.cli.screen import RunNode, RunNodes, Screen, State
+from retinue.cli.screen import RunNodes, Screen, State
 from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown, omission_note
@@ -189,16 +189,28 @@ _URGENCY: Final[dict[State, int]] = {
 
 def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii: bool = False) -> RenderableType:
     """The tree as it is now, for a terminal of `width` columns and `height` rows."""
-    rows, more = _rows(nodes, max(height - _RESERVED_ROWS, 3))
+    rows, room = list(nodes), max(height - _RESERVED_ROWS, 3)
+    more = max(0, len(rows) - room)
+    if more:  # those at work first, and all in the order of the plan
+        chosen = sorted(range(len(rows)), key=lambda place: _URGENCY[rows[place][1].state])[:room]
+        rows = [rows[place] for place in sorted(chosen)]
     grid = Grid.grid(padding=(0, 1), expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(no_wrap=True, justify="right", style="dim")
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for depth, node in rows:
-        name = _name(depth, node, in_ascii=in_ascii)
+        *marks, style = _MARKS[node.state]
+        frames = _SPINNER[in_ascii]
+        mark = frames[int(time.monotonic() / TICK_S) % len(frames)] if node.state == "working" else marks[in_ascii]
+        name = Text(f" {'  ' * depth}").append(f"{mark} ", style=style).append(safe(node.agent))
         if node.skill and node.skill != node.agent and width >= _WIDE:
             name.append(f".{safe(node.skill)}", style="dim")
-        grid.add_row(name, _time(node), _about(node))
+        began = node.started_ns
+        duration = "" if began is None else format_duration(max(0, (node.ended_ns or time.time_ns()) - began))
+        about = Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
+        if node.note and node.state != "success":
+            about = Text(safe(node.note), style=style)
+        grid.add_row(name, duration, about)
     if more:
         grid.add_row("", "", Text(f"and {more:,} more", style="dim"))
     whole = Grid.grid(expand=True)
@@ -206,39 +218,6 @@ def render_tree(nodes: RunNodes, goal: str, *, width: int, height: int, in_ascii
     whole.add_row(Text(safe(goal), style="bold"))
     whole.add_row(grid)
     return whole
-
-
-def _rows(nodes: RunNodes, room: int) -> tuple[list[tuple[int, RunNode]], int]:
-    """The nodes to draw, and how many more there are: those at work first when not all have room."""
-    every = list(nodes)
-    if len(every) <= room:
-        return every, 0
-    chosen = sorted(range(len(every)), key=lambda place: _URGENCY[every[place][1].state])[:room]
-    return [every[place] for place in sorted(chosen)], len(every) - room
-
-
-def _name(depth: int, node: RunNode, *, in_ascii: bool) -> Text:
-    *marks, style = _MARKS[node.state]
-    mark = marks[in_ascii]
-    if node.state == "working":
-        frames = _SPINNER[in_ascii]
-        mark = frames[int(time.monotonic() / TICK_S) % len(frames)]
-    text = Text(f" {'  ' * depth}")
-    text.append(f"{mark} ", style=style)
-    text.append(safe(node.agent))
-    return text
-
-
-def _about(node: RunNode) -> Text:
-    if node.note and node.state != "success":
-        return Text(safe(node.note), style=_MARKS[node.state][2])
-    return Text(safe(node.title) + (" (kept)" if node.is_reused else ""), style="dim")
-
-
-def _time(node: RunNode) -> str:
-    if node.started_ns is None:
-        return ""
-    return format_duration(max(0, (node.ended_ns or time.time_ns()) - node.started_ns))
 
 
 class TreeScreen(Screen):
@@ -260,7 +239,14 @@ class TreeScreen(Screen):
         """Draw the plan, and keep drawing."""
         self._nodes, self._goal = nodes, goal
         self._show(nodes)
-        self._ticking = asyncio.get_running_loop().create_task(self._tick())
+
+        async def tick() -> None:
+            while True:
+                await asyncio.sleep(TICK_S)
+                if self._live is not None:
+                    self._live.refresh()
+
+        self._ticking = asyncio.get_running_loop().create_task(tick())
 
     @contextlib.contextmanager
     def pause(self) -> Generator[None]:
@@ -298,9 +284,3 @@ class TreeScreen(Screen):
         live, self._live = self._live, None
         if live is not None:
             live.stop()
-
-    async def _tick(self) -> None:
-        while True:
-            await asyncio.sleep(TICK_S)
-            if self._live is not None:
-                self._live.refresh()

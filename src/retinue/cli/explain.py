@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from retinue.cli.app import Exit
-from retinue.cli.output import echo, echo_json
+from retinue.cli.output import echo, echo_json, label
 from retinue.contract.lint import RULES, LintRule, find_rule
 from retinue.contract.names import nearest
 from retinue.errors import UnknownName
@@ -16,8 +16,13 @@ def explain_rule(*, name: str | None, as_json: bool) -> int:
     if name is None:
         if as_json:
             echo_json([asdict(each) for each in RULES.values()])
-        else:
-            echo(_rule_list())
+            return Exit.OK
+        width, family = max(map(len, RULES)), next(iter(RULES)).partition("/")[0]
+        for each in RULES.values():
+            if each.id.partition("/")[0] != family:
+                echo("")
+            family = each.id.partition("/")[0]
+            echo(f"{label(f'{each.id:<{width}}')}  {_severity(each)}  {each.title}")
         return Exit.OK
     rule = find_rule(name.strip())
     if rule is None:
@@ -30,25 +35,12 @@ def explain_rule(*, name: str | None, as_json: bool) -> int:
     if as_json:
         echo_json(asdict(rule))
         return Exit.OK
-    parts = [f"{click.style(rule.id, bold=True)}  {_severity(rule).rstrip()}", rule.title, rule.why]
+    parts = [f"{label(rule.id)}  {_severity(rule).rstrip()}", rule.title, rule.why]
     for head, example in (("wrong", rule.wrong), ("right", rule.right)):
         if example:
             parts.append("\n".join([f"{head}:", *(f"    {line}" for line in example.split("\n"))]))
     echo("\n\n".join(parts))
     return Exit.OK
-
-
-def _rule_list() -> str:
-    """All rules, one a line, by family."""
-    width = max(map(len, RULES))
-    lines: list[str] = []
-    family = ""
-    for each in RULES.values():
-        if lines and each.id.partition("/")[0] != family:
-            lines.append("")
-        family = each.id.partition("/")[0]
-        lines.append(f"{click.style(f'{each.id:<{width}}', bold=True)}  {_severity(each)}  {each.title}")
-    return "\n".join(lines)
 
 
 def _severity(rule: LintRule) -> str:

@@ -22,7 +22,7 @@ from retinue.agents.lint import (
 from retinue.agents.load.document import read_bytes
 from retinue.cli.app import Exit
 from retinue.cli.delivery import check_output, choose_format, deliver
-from retinue.cli.output import echo_err, findings_text, json_text, plural, status_line
+from retinue.cli.output import echo_err, findings_text, json_text, label, plural, status_line
 from retinue.cli.settings import settings_of
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import natural_list
@@ -76,7 +76,11 @@ def lint_definitions(
             linted = lint_tree(collect_files(paths), earlier=earlier, catalogue=ready_made)
     findings = [each for each in linted.findings if _is_selected(each.rule, select, ignored)]
     if not linted.names:
-        findings.append(_nothing_found(paths))
+        # A check of nothing must not look like a pass.
+        places = natural_list([repr(str(path)) for path in paths], last="or")
+        remedy = f"Name other paths. Definitions end with {natural_list(ENDINGS, last='or')}."
+        message, file = f"No definition found in {places}.", str(paths[0])
+        findings.append(make_finding("load/nothing", "", message, remedy, file=file, line=1, column=1))
     if baseline is not None and update_baseline:
         write_baseline(baseline, findings)
     baseline_count = len(findings)
@@ -149,15 +153,6 @@ def _report(findings: Sequence[Finding], linted: LintReport, form: _Format, *, s
             return findings_text(findings) + "\n" if findings else ""
 
 
-def _nothing_found(paths: Sequence[Path]) -> Finding:
-    """The warning that no file was checked: a check of nothing must not look like a pass."""
-    places = natural_list([repr(str(path)) for path in paths], last="or")
-    fix = f"Name other paths. Definitions end with {natural_list(ENDINGS, last='or')}."
-    return make_finding(
-        "load/nothing", "", f"No definition found in {places}.", fix, file=str(paths[0]), line=1, column=1
-    )
-
-
 def _report_totals(
     findings: Sequence[Finding],
     linted: LintReport,
@@ -169,7 +164,7 @@ def _report_totals(
 ) -> None:
     """Say in a line what it came to."""
     word = "failed" if failed else "clean" if linted.names else "nothing checked"
-    head = click.style(word, fg="red" if failed else "green" if linted.names else "yellow", bold=True)
+    head = label(word, "red" if failed else "green" if linted.names else "yellow")
     number = Counter(finding.severity for finding in findings)
     counts = [plural(len(linted.names), "file"), plural(number["error"], "error")]
     counts.append(plural(number["warning"], "warning"))

@@ -1,13 +1,12 @@
 """`retinue memory`: what agents remember from run to run, to look at and to delete."""
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from retinue.cli import user_paths
-from retinue.cli.output import echo, echo_err, echo_json, path_text, safe, safe_lines
+from retinue.cli.output import echo, echo_err, echo_json, minute_text, path_text, safe, safe_lines
 from retinue.cli.settings import find_root
 from retinue.errors import UnknownName
 from retinue.tools.memory import Memory, MemoryEntry
@@ -66,7 +65,7 @@ def _show(entries: Iterable[MemoryEntry], *, as_json: bool, empty_message: str) 
         echo_json([entry.to_json() for entry in all_entries])
         return
     for entry in all_entries:
-        facts = [time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.at_ns / 1e9)), f"by {safe(entry.source.by)}"]
+        facts = [minute_text(entry.at_ns), f"by {safe(entry.source.by)}"]
         facts += [f"run {safe(entry.source.run)}"] if entry.source.run else []
         facts += [safe(entry.source.origin)] if entry.source.origin else []
         echo(f"{click.style(entry.id, bold=True)}  {click.style(', '.join(facts), dim=True)}")

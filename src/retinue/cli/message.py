@@ -22,6 +22,7 @@ from retinue.cli.output import (
     findings_in,
     findings_text,
     json_line,
+    label,
     plural,
     safe,
     safe_lines,
@@ -34,7 +35,7 @@ from retinue.contract.result import Result
 from retinue.dialects import DIALECTS, dialect
 from retinue.dialects.detect import detect, rank
 from retinue.dialects.messages import MessageValue, forms, parse, readable_kinds, render, to_json, writable_kinds
-from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed, RenderedMessage
+from retinue.dialects.port import Detection, Dialect, Kind, ParseContext, Parsed
 from retinue.errors import InvalidInput, ParseError, RetinueError
 
 _NAMES: Final[dict[Kind, str]] = {
@@ -223,15 +224,10 @@ def _unreadable(data: bytes, options: MessageOptions) -> RetinueError:
 def report_reading(message: Message) -> None:
     """Say as what a message was read, how sure that is, and what it could be too."""
     detection = message.detection
-    certainty = (
-        f"; {detection.certainty}: {safe(detection.why)}"
-        if detection is not None
-        else ""
-        if message.dialect is None
-        else ", as you said"
-    )
-    head = click.style(message.name, bold=True)
-    echo_err(f"{head}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{certainty}")
+    certainty = "" if message.dialect is None else ", as you said"
+    if detection is not None:
+        certainty = f"; {detection.certainty}: {safe(detection.why)}"
+    echo_err(f"{label(message.name)}: {_NAMES[message.kind]} in the form `{safe(message.parsed.form)}`{certainty}")
     if detection is not None and detection.certainty != "certain":
         for other in message.others[:_MOST_OTHERS]:
             echo_err(f"  or {other.dialect}: {_NAMES[other.kind]}; {other.certainty}: {safe(other.why)}")
@@ -244,15 +240,16 @@ def locate_findings(findings: Iterable[Finding], data: bytes, file: str) -> tupl
     where = source_map(text) if any(each.line is None and each.path for each in all_findings) else {}
     if not text.lstrip().startswith(("{", "[")):
         where.pop("", None)  # what stands around the JSON is part of the message
-    return tuple(_with_place(each, where, "stdin" if file == "-" else file) for each in all_findings)
-
-
-def _with_place(finding: Finding, where: dict[str, tuple[int, int]], file: str) -> Finding:
-    path = finding.path
-    while path and path not in where:
-        path = path.rpartition("/")[0]
-    line, column = where.get(path, (None, None)) if finding.line is None and where else (finding.line, finding.column)
-    return finding.model_copy(update={"file": file, "line": line, "column": column})
+    located: list[Finding] = []
+    for each in all_findings:
+        place: dict[str, object] = {"file": "stdin" if file == "-" else file}
+        if each.line is None and where:
+            path = each.path
+            while path and path not in where:  # what is missing has the place of what it is missing in
+                path = path.rpartition("/")[0]
+            place["line"], place["column"] = where.get(path, (None, None))
+        located.append(each.model_copy(update=place))
+    return tuple(located)
 
 
 def report_findings(findings: Sequence[Finding]) -> None:
@@ -274,7 +271,7 @@ def _outline_lines(value: object) -> Iterator[str]:
     match value:
         case dict() if value:
             for key, member in cast("Mapping[str, object]", value).items():
-                name = click.style(f"{safe(key)}:", bold=True)
+                name = label(f"{safe(key)}:")
                 first, *more = _outline_lines(member)
                 is_nested = isinstance(member, dict | list | tuple) and bool(cast("Sequence[object]", member))
                 yield name if is_nested else f"{name} {first}"
@@ -305,19 +302,15 @@ def parse_message(*, options: MessageOptions, as_json: bool) -> int:
         echo_json({**message.to_json(), "noun": to_json(parsed.value), **again, "findings": findings})
     else:
         report_reading(message)
-        echo(outline(_without_empty_ids(to_json(parsed.value, whole=False))))
+        noun = to_json(parsed.value, whole=False)
+        if isinstance(noun, Mapping):  # an id that the message does not have is no fact about it
+            facts = cast("Mapping[str, object]", noun)
+            noun = {key: value for key, value in facts.items() if value != "" or key not in {"id", "task_id"}}
+        echo(outline(noun))
         if again:
             echo(outline(again))
         report_findings(message.findings)
     return Exit.OK
-
-
-def _without_empty_ids(noun: object) -> object:
-    """What the message says of itself: an id that it does not have is no fact about it."""
-    if not isinstance(noun, Mapping):
-        return noun
-    facts = cast("Mapping[str, object]", noun)
-    return {key: value for key, value in facts.items() if value != "" or key not in {"id", "task_id"}}
 
 
 def convert_message(
@@ -336,8 +329,30 @@ def convert_message(
     if strict and rendered.losses:
         if not as_json:
             report_losses(rendered.losses)
-        return report_error(_loss_error(rendered, writer), Exit.INVALID, machine=as_json)
-    _deliver(message, rendered, writer, output, as_json=as_json)
+        error = InvalidInput(
+            f"`{writer.NAME}` cannot express {plural(len(rendered.losses), 'field')} of it, so nothing was written.",
+            hint="Leave out `--strict` to convert without them, or choose another dialect or form.",
+            path=rendered.losses[0].field,
+            detail={"losses": [loss.to_json() for loss in rendered.losses]},
+        )
+        return report_error(error, Exit.INVALID, machine=as_json)
+    text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
+    if as_json:
+        if output is not None:
+            deliver(text, output)
+        echo_json({
+            "from": message.to_json(),
+            "to": {"dialect": writer.NAME, "form": rendered.form},
+            "text": rendered.text,
+            "losses": [loss.to_json() for loss in rendered.losses],
+            "findings": [finding.to_json() for finding in message.findings],
+        })  # fmt: skip
+        return Exit.OK
+    report_reading(message)
+    report_findings(message.findings)
+    # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
+    deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)
+    report_losses(rendered.losses)
     return Exit.OK
 
 
@@ -350,46 +365,11 @@ def _check_form(writer: Dialect, kind: Kind, form: str | None) -> None:
     available = forms(writer, kind)
     if form is not None and form not in available:
         near = nearest(form, available)
-        hint = (
-            f"{f'Did you mean `{near[0]}`? ' if near else ''}It writes a "
-            f"{kind} as: {', '.join(available) or 'one form'}."
-        )
+        hint = f"Did you mean `{near[0]}`? " if near else ""
+        hint += f"It writes a {kind} as: {', '.join(available) or 'one form'}."
         raise InvalidInput(
             f"`{writer.NAME}` has no form {form[:100]!r}.", hint=hint, path="--form", suggestions=available
         )
-
-
-def _loss_error(rendered: RenderedMessage, writer: Dialect) -> InvalidInput:
-    """That something would be lost, as an error."""
-    return InvalidInput(
-        f"`{writer.NAME}` cannot express {plural(len(rendered.losses), 'field')} of it, so nothing was written.",
-        hint="Leave out `--strict` to convert without them, or choose another dialect or form.",
-        path=rendered.losses[0].field,
-        detail={"losses": [loss.to_json() for loss in rendered.losses]},
-    )
-
-
-def _deliver(
-    message: Message, rendered: RenderedMessage, writer: Dialect, output: Path | None, *, as_json: bool
-) -> None:
-    """The message where it was asked for, and what there is to say about it."""
-    text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
-    if as_json:
-        if output is not None:
-            deliver(text, output)
-        echo_json({
-            "from": message.to_json(),
-            "to": {"dialect": writer.NAME, "form": rendered.form},
-            "text": rendered.text,
-            "losses": [loss.to_json() for loss in rendered.losses],
-            "findings": [finding.to_json() for finding in message.findings],
-        })  # fmt: skip
-        return
-    report_reading(message)
-    report_findings(message.findings)
-    # A program gets the message to the letter; at a terminal nothing of it may move the cursor.
-    deliver(safe_lines(text) if output is None and sys.stdout.isatty() else text, output)
-    report_losses(rendered.losses)
 
 
 def report_losses(losses: Sequence[Loss]) -> None:
@@ -398,6 +378,6 @@ def report_losses(losses: Sequence[Loss]) -> None:
     for loss in losses:
         by_reason.setdefault(loss.why, []).append(safe(loss.field))
     for why, fields in by_reason.items():
-        echo_err(f"{click.style('lost', fg='yellow', bold=True)}: {', '.join(fields)} ({safe(why)})")
+        echo_err(f"{label('lost', 'yellow')}: {', '.join(fields)} ({safe(why)})")
     if not losses:
-        echo_err(f"{click.style('whole', fg='green', bold=True)}: nothing lost")
+        echo_err(f"{label('whole', 'green')}: nothing lost")

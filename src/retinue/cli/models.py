@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import click
 
 from retinue.cli.app import Exit
-from retinue.cli.output import echo, echo_err, echo_json, safe, table
+from retinue.cli.output import echo, echo_err, echo_json, present, safe, table
 from retinue.cli.settings import Settings, settings_of
 from retinue.contract.definition import Tier, read_tier
 from retinue.errors import RetinueError
@@ -22,10 +22,14 @@ from retinue.llm.provider_info import EXTRAS, KEYS, OPTIONAL_KEYS, address_of
 def list_models(*, as_json: bool, workspace: Path | None) -> None:
     """List tiers with their models, prices, and whether the API key is set. No model is called."""
     models = models_of(settings_of(workspace))
-    rows = [
-        (use, model_listing(name, own=models.prices.get(name), address=models.address(name)), _state(name, models))
-        for use, name in _models_in_use(models)
-    ]
+    rows: list[tuple[str, ModelListing, ProviderState]] = []
+    for use, name in _models_in_use(models):
+        state = state_of(provider_of(name), models)
+        try:
+            models.check(name)
+        except RetinueError as error:  # it can name no model
+            state = replace(state, wrong=error.message)
+        rows.append((use, model_listing(name, own=models.prices.get(name), address=models.address(name)), state))
     if as_json:
         facts = {"configured": models.configured, "default": models.default or None}
         echo_json({**facts, "models": [_facts(use, model, state) for use, model, state in rows]})
@@ -82,7 +86,12 @@ def models_of(settings: Settings, *, default: str | None = None, extra_models: I
         name: ProviderSettings(base_url=addresses.get(name, ""), key_variable=variables.get(name, ""))
         for name in dict.fromkeys((*addresses, *variables))
     }
-    prices = {name: _price(text) for name, text in _texts(settings, "models.prices").items()}
+    prices: dict[str, Price] = {}
+    for name, text in _texts(settings, "models.prices").items():
+        # As the settings write it: `1.25/10 2026-01-31`, US dollars for a million tokens in and out.
+        amounts, _, date = text.partition(" ")
+        usd_in, usd_out = (float(amount) for amount in amounts.split("/"))
+        prices[name] = Price(usd_in=usd_in, usd_out=usd_out, date=date, source="models.prices")
     return Models(
         # The very same mapping tells that nobody configured the tiers.
         tiers=cast("Mapping[Tier, str]", tiers) or DEFAULT_TIERS,
@@ -96,13 +105,6 @@ def models_of(settings: Settings, *, default: str | None = None, extra_models: I
 
 def _texts(settings: Settings, key: str) -> Mapping[str, str]:
     return settings.get(key)
-
-
-def _price(text: str) -> Price:
-    """A price as the settings write it: `1.25/10 2026-01-31`, US dollars for a million tokens in and out."""
-    amounts, _, date = text.partition(" ")
-    usd_in, usd_out = (float(amount) for amount in amounts.split("/"))
-    return Price(usd_in=usd_in, usd_out=usd_out, date=date, source="models.prices")
 
 
 _PACKAGES: Final[Mapping[str, str]] = {
@@ -189,18 +191,8 @@ def is_installed(package: str) -> bool:
         return False
 
 
-def _state(name: str, models: Models) -> ProviderState:
-    """Whether the model can be asked; of a name that is none, why it is none."""
-    state = state_of(provider_of(name), models)
-    try:
-        models.check(name)
-    except RetinueError as error:
-        return replace(state, wrong=error.message)
-    return state
-
-
 def _facts(use: str, model: ModelListing, state: ProviderState) -> dict[str, Any]:
-    facts: dict[str, Any] = {
+    facts = {
         "use": use,
         "model": model.name,
         "usd_per_million_in": model.usd_in,
@@ -215,7 +207,7 @@ def _facts(use: str, model: ModelListing, state: ProviderState) -> dict[str, Any
         "base_url": state.base_url or None,
         "wrong": state.wrong or None,
     }
-    return {name: value for name, value in facts.items() if value is not None}
+    return present(facts)
 
 
 def show_price(*, model: str, tokens_in: int, tokens_out: int, as_json: bool, workspace: Path | None) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 import click
 
 from retinue.cli import user_paths
-from retinue.cli.output import echo_err, safe
+from retinue.cli.output import echo_err, label, safe
 from retinue.cli.project import Project
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.screen import is_interactive
@@ -99,30 +99,29 @@ def with_actuals(session: FinishedSession) -> FinishedSession:
     comparison = actuals(session.plan, session.result)
     if comparison is None:
         return session
-    return replace(
-        session, result=session.result.model_copy(update={"extras": {**session.result.extras, "option": comparison}})
-    )
+    extras = {**session.result.extras, "option": comparison}
+    return replace(session, result=session.result.model_copy(update={"extras": extras}))
 
 
 def model_catalogue(project: Project, agents: set[str]) -> ModelCatalogue:
     """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
     models = project.models
     past = _past_calls(agents)
+
+    def model_of(word: str) -> str | None:
+        try:
+            return models.choose(model=word, source="user").name
+        except RetinueError:
+            return None
+
     return ModelCatalogue(
-        model_of=lambda word: _model(models, word),
+        model_of=model_of,
         price_of=lambda name: _price(models, name),
         max_output=lambda name: _max_output(models, name),
         past_of=lambda agent, skill: past.get((agent, skill), ()),
         default=models.default,
         tiers=models.tiers,
     )
-
-
-def _model(models: Models, word: str) -> str | None:
-    try:
-        return models.choose(model=word, source="user").name
-    except RetinueError:
-        return None
 
 
 def _price(models: Models, name: str) -> PriceOf:
@@ -166,24 +165,19 @@ def _past_calls(agents: set[str]) -> dict[tuple[str, str], Sequence[PastCall]]:
 
 
 async def _ask_user(menu: Menu) -> Option:
-    echo_err(f"{click.style('How should it be done?', bold=True)} {safe(menu.why)}")
+    echo_err(f"{label('How should it be done?')} {safe(menu.why)}")
     for option in menu.options:
-        for line in _option_lines(option):
-            echo_err(line)
+        mark = click.style(" (recommended)", fg="green") if option.recommended else ""
+        models = ", ".join(option.models) or "each agent its own"
+        echo_err(f"  {label(option.letter)}) {safe(option.title)}: {safe(models)}{mark}")
+        echo_err(f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}")
+        for reason in option.reasons:
+            echo_err(f"     - {safe(reason)}")
     letters = tuple(option.letter for option in menu.options)
     text = f'which of them? Press Enter for {menu.recommended.letter}; set `run.choose = "auto"` to always take it.'
     question = Question(id="option", text=text, kind="choice", options=(*letters, "decide for me"))
     answer = await TerminalAnswerer(nullcontext)(question)
     return menu.pick(str(answer.value)) if answer else menu.recommended
-
-
-def _option_lines(option: Option) -> Iterator[str]:
-    mark = click.style(" (recommended)", fg="green") if option.recommended else ""
-    models = ", ".join(option.models) or "each agent its own"
-    yield f"  {click.style(option.letter, bold=True)}) {safe(option.title)}: {safe(models)}{mark}"
-    yield f"     {'; '.join(_figures(option.estimate)) or 'No estimate available.'}"
-    for reason in option.reasons:
-        yield f"     - {safe(reason)}"
 
 
 _UNITS: Final = {"tokens": ("{} tokens", "{:,.0f}"), "cost_usd": ("${}", "{:.4f}"), "seconds": ("{} s", "{:.1f}")}

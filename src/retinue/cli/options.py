@@ -17,11 +17,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from retinue.cli.setting_keys import RUNNERS
+from retinue.contract import names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
 """The five, for help texts and choices: naming them must not cost loading them."""
+TO_FORMATS: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
+"""The formats that definitions are written in."""
 DIALECT_WORDS: Final = f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}"
 
 
@@ -126,8 +129,6 @@ class FormatName(click.ParamType[str]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The format's own name."""
-        from retinue.contract import names
-
         canonical = names.fold(str(value)).removesuffix("_md")
         if canonical not in self._names:
             near = names.nearest(str(value), self._names, limit=1)

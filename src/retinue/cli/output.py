@@ -12,7 +12,8 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 import click
@@ -75,17 +76,35 @@ def report_warning(warning: Warned) -> None:
     if warning.impact:
         stop = "" if message.endswith((".", "!", "?", "…")) else "."
         message = f"{message}{stop} {safe(warning.impact)}"
-    echo_err(f"{click.style('warning', fg='yellow', bold=True)}: {message}")
+    echo_err(f"{label('warning', 'yellow')}: {message}")
     if warning.recovery:
-        echo_err(f"   {click.style('next', bold=True)}: {safe(warning.recovery)}")
+        echo_err(f"   {label('next')}: {safe(warning.recovery)}")
 
 
-# Words for numbers.
+def label(word: str, colour: str | None = None) -> str:
+    """The word that a line begins with: `error`, `next`."""
+    return click.style(word, fg=colour, bold=True)
 
 
 def plural(number: int, what: str) -> str:
     """`1 file`, `2,000 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def first_few(words: Sequence[str], most: int, *, where: str = "") -> str:
+    """`a, b and 3 more`; `where` the rest of them is, when there is more."""
+    more = f" and {len(words) - most:,} more{where}" if len(words) > most else ""
+    return f"{', '.join(words[:most])}{more}"
+
+
+def present(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """`facts` without those that are None: what is not there is left out of JSON."""
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def minute_text(at_ns: int) -> str:
+    """A moment as people write it."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ns / 1e9))
 
 
 # JSON.
@@ -216,7 +235,18 @@ def reserve_stdout() -> Generator[IO[str]]:
 
 def findings_text(findings: Iterable[Finding]) -> str:
     """Findings as text, one a paragraph: place, severity, rule, message, and what to do."""
-    return "\n".join(_finding(finding) for finding in findings)
+    lines: list[str] = []
+    for each in findings:
+        place = ":".join(
+            [path_text(each.file or ""), *(str(part) for part in (each.line, each.column) if part is not None)]
+        )
+        pointer = safe(each.path)
+        if len(pointer) > _LONGEST_POINTER:  # the middle of one that is too long to be read says least
+            pointer = f"{pointer[: _LONGEST_POINTER // 2]}…{pointer[-_LONGEST_POINTER // 4 :]}"
+        severity = click.style(each.severity, fg=_COLOURS[each.severity])
+        lines.append(f"{place}{f' {pointer}' if pointer else ''}: {severity} {label(each.rule)} {safe(each.message)}")
+        lines += [f"    fix: {safe(each.fix)}"] if each.fix else []
+    return "\n".join(lines)
 
 
 def findings_in(error: RetinueError, *, rule: str = "") -> tuple[Finding, ...]:
@@ -229,29 +259,12 @@ def findings_in(error: RetinueError, *, rule: str = "") -> tuple[Finding, ...]:
     return (Finding(rule=rule, message=error.message, path=error.path, line=line, column=column, fix=error.hint),)
 
 
-def _finding(finding: Finding) -> str:
-    numbers = [str(number) for number in (finding.line, finding.column) if number is not None]
-    place = ":".join([path_text(finding.file or ""), *numbers]) + (f" {_pointer(finding.path)}" if finding.path else "")
-    severity = click.style(finding.severity, fg=_COLOURS[finding.severity])
-    fix = f"\n    fix: {safe(finding.fix)}" if finding.fix else ""
-    return f"{place}: {severity} {click.style(finding.rule, bold=True)} {safe(finding.message)}{fix}"
-
-
-def _pointer(path: str) -> str:
-    """A JSON Pointer, without its middle where it is too long to be read."""
-    text = safe(path)
-    return (
-        text if len(text) <= _LONGEST_POINTER else f"{text[: _LONGEST_POINTER // 2]}…{text[-_LONGEST_POINTER // 4 :]}"
-    )
-
-
-_AFTER_S: Final = 1.0
 _CLEAR_LINE: Final = "\r\x1b[2K"
 """Clears the line the cursor is on."""
 
 
 @contextlib.contextmanager
-def status_line(text: str | Callable[[], str], *, after_s: float = _AFTER_S) -> Generator[None]:
+def status_line(text: str | Callable[[], str], *, after_s: float = 1.0) -> Generator[None]:
     """Say at a terminal what is being done, every `after_s` seconds until it is done. The line goes then."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield

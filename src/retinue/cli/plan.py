@@ -9,8 +9,21 @@ import click
 from retinue.cli import watchdog
 from retinue.cli.app import Exit
 from retinue.cli.delivery import bytes_in, deliver, words_of
-from retinue.cli.output import echo, echo_err, echo_json, findings_in, findings_text, json_text, plural, reword, safe
-from retinue.cli.project import Bounds, Project, budget_of, open_for_goal
+from retinue.cli.output import (
+    echo,
+    echo_err,
+    echo_json,
+    findings_in,
+    findings_text,
+    first_few,
+    json_text,
+    label,
+    plural,
+    reword,
+    safe,
+)
+from retinue.cli.project import Bounds, Project, budget_of
+from retinue.cli.session import open_for_goal, orchestrator_of
 from retinue.contract.facts import Facts
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import truncate
@@ -74,7 +87,7 @@ def _facts_lines(facts: dict[str, Facts]) -> Iterator[str]:
     for name, one in facts.items():
         owners.setdefault(describe_facts(one), []).append(name)
     for text, names in owners.items():
-        yield f"{click.style('here', bold=True)} for {', '.join(names)}"
+        yield f"{label('here')} for {', '.join(names)}"
         lines = text.split("\n")
         for line in lines[:_LINES]:
             indent = " " * (3 + len(line) - len(line.lstrip()))
@@ -117,8 +130,11 @@ def _lines(plan: Plan) -> Iterator[str]:
         depths[name] = max((depths[need] + 1 for need in by_id[name].needs), default=0)
     for node in [by_id[name] for name in _reading_order(plan)][:_MOST]:
         indent = "   " * min(depths[node.id], 20)
-        for line in _node(node):
-            yield indent + line
+        agent = f"{node.agent}{f'.{node.skill}' if node.skill else ''}"
+        yield f"{indent}{label(node.id)} {click.style(agent, fg='cyan')}{_waits(node)}"
+        rows = list(_rows(node))
+        width = min(max((len(name) for name, _ in rows), default=0), _WIDEST_TITLE)
+        yield from (indent + _row(title, text, width=width) for title, text in rows)
     if len(plan.nodes) > _MOST:
         yield f"and {plural(len(plan.nodes) - _MOST, 'more delegation')}: see them with --json"
     if not plan.nodes:
@@ -127,7 +143,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         share = f" of {plan.quorum:.2f}" if plan.join == "quorum" else ""
         yield f"{_head('ends')} when it has enough: {plan.join}{share}"
     for dropped in plan.dropped:
-        yield f"{click.style('left out', fg='yellow', bold=True)} {_shorten(dropped.clause)}"
+        yield f"{label('left out', 'yellow')} {_shorten(dropped.clause)}"
         yield _row("because", _shorten(dropped.reason))
         if dropped.nearest:
             yield _row("nearest", ", ".join(map(_candidate_text, dropped.nearest)))
@@ -151,13 +167,6 @@ def _reading_order(plan: Plan) -> list[str]:
         ids.append(name := pending.pop())
         pending += below.get(name, [])[::-1]
     return ids
-
-
-def _node(node: Delegation) -> Iterator[str]:
-    agent = f"{node.agent}{f'.{node.skill}' if node.skill else ''}"
-    yield f"{click.style(node.id, bold=True)} {click.style(agent, fg='cyan')}{_waits(node)}"
-    for title, text in (rows := list(_rows(node))):
-        yield _row(title, text, width=min(max(len(name) for name, _ in rows), _WIDEST_TITLE))
 
 
 def _rows(node: Delegation) -> Iterator[tuple[str, str]]:
@@ -186,12 +195,12 @@ def _rows(node: Delegation) -> Iterator[tuple[str, str]]:
 
 
 def _waits(node: Delegation) -> str:
+    optional = " (optional)" if node.optional else ""
     if not node.needs:
-        return " (optional)" if node.optional else ""
+        return optional
     contexts = [f"{need} ({node.context.get(need, 'summary')})" for need in dict.fromkeys(node.needs)]
-    text = ", ".join(contexts[:10]) + (f" and {len(contexts) - 10} more" if len(contexts) > 10 else "")
     join_text = "" if node.join == "all" else f", {node.join} of them"
-    return f", after {text}{join_text}{' (optional)' if node.optional else ''}"
+    return f", after {first_few(contexts, 10)}{join_text}{optional}"
 
 
 def _candidate_text(candidate: Candidate) -> str:
@@ -214,7 +223,7 @@ def _shorten(text: str) -> str:
 def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -> Plan:
     """What would be done for `goal` in a folder, without doing it."""
     # An engine that is never entered starts nothing.
-    orchestrator = project.orchestrator(InProcessEngine({}), project.workspace, model=project.default_tier("small"))
+    orchestrator = orchestrator_of(project, InProcessEngine({}), project.workspace, model=project.default_tier("small"))
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and not project.models.configured):
         return with_context_level(orchestrator.plan(goal), level)

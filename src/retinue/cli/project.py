@@ -1,47 +1,36 @@
 """The folder a command works in: its root, its settings, its agents, and whether its own code may run."""
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from retinue import catalogue
 from retinue.agents.discover import discover
 from retinue.agents.grants import Grants
 from retinue.agents.port import Agent
+from retinue.agents.prompted.loop import Loops
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
 from retinue.catalogue.web import Web
 from retinue.cli import user_paths
 from retinue.cli.models import models_of
-from retinue.cli.output import echo_err, findings_text, plural, safe
+from retinue.cli.output import echo_err, findings_text, plural
 from retinue.cli.settings import Setting, Settings, find_root, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
 from retinue.contract.definition import Tier
 from retinue.contract.finding import Level
 from retinue.contract.task import Budget
-from retinue.errors import RetinueError
 from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from retinue.agents.boundary.policy import Policy
-    from retinue.agents.prompted.loop import Loops
     from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_servers import McpServers
-    from retinue.engine.inprocess import InProcessEngine
-    from retinue.engine.journal import Journal
-    from retinue.engine.run import Answerer
-    from retinue.orchestration.orchestrator import Orchestrator
     from retinue.orchestration.reader.embedding import SentenceEmbedder
 
-# Commands that only list agents run nothing, so the engine, the boundary and MCP are imported by what uses them.
-
-_MCP_FILE: Final = ".mcp.json"
-"""Looked for here, so that nothing is loaded where there is none."""
+# Commands that only list agents run nothing, so the engine, the boundary and MCP are for `session`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +58,7 @@ class Project:
     trusted: bool
     models: Models = field(default_factory=Models)
     toolbox: "Toolbox | None" = None
-    loops: "Loops | None" = None
+    loops: Loops | None = None
     built_in: tuple[Agent, ...] = ()
     level: Level | None = None
     cache_dir: Path | None = None
@@ -88,13 +77,6 @@ class Project:
         return grants_of(self.settings)
 
     @property
-    def policy(self) -> "Policy":
-        """What follows when an attempt fails, and how long one may take (H27, C29)."""
-        from retinue.orchestration.supervise import POLICIES
-
-        return replace(POLICIES[self.settings.get("run.policy")], level=self.settings.get("run.level", self.level))
-
-    @property
     def workspace(self) -> Workspace:
         """The folder as agents may use it: for reading, and for writing where that can be granted at all."""
         return Workspace(self.root, write=(".",) if "write" in self.grants.effects else ())
@@ -107,72 +89,6 @@ class Project:
     def default_tier(self, tier: Tier) -> str | None:
         """The model that judges or plans: None for the default, or `tier` where only tiers are set (A16)."""
         return tier if self.models.configured and not self.models.default else None
-
-    def orchestrator(
-        self, engine: "InProcessEngine", workspace: Workspace, *, model: str | None = None
-    ) -> "Orchestrator":
-        """Runs plans for the agents of this folder; `model` judges."""
-        from retinue.orchestration.orchestrator import Orchestrator
-
-        return Orchestrator(
-            self.registry,
-            engine,
-            workspace,
-            likeness=self.likeness,
-            models=self.configured_models,
-            model=model,
-            grants=self.grants,
-        )
-
-    @asynccontextmanager
-    async def open_engine(
-        self,
-        workspace: Workspace,
-        *,
-        journal: "Journal | None" = None,
-        answerer: "Answerer | None" = None,
-        model: str | None = None,
-    ) -> "AsyncGenerator[Orchestrator]":
-        """An engine that runs plans for the agents of this folder, with the tools of its MCP servers.
-
-        Afterwards no program that a tool started is running, and no connection of a model is open.
-        """
-        from retinue.agents.boundary import Boundary
-        from retinue.engine.inprocess import InProcessEngine
-        from retinue.engine.offload import Pool
-        from retinue.orchestration.orchestrator import workflows
-
-        async with Pool() as pool, self.open_tools() as opened:
-            names = workflows(
-                opened.registry,
-                boundary=Boundary(opened.registry, policy=opened.policy),
-                workspace=workspace,
-                offload=pool,
-                models=opened.configured_models,
-                grants=opened.grants,
-                likeness=opened.likeness,
-            )
-            async with InProcessEngine(names, journal=journal, answerer=answerer) as engine:
-                yield opened.orchestrator(engine, workspace, model=model)
-
-    @asynccontextmanager
-    async def open_tools(self) -> "AsyncGenerator[Project]":
-        """This folder with the tools of its MCP servers.
-
-        Afterwards no program that a tool started goes on, and no connection of a model is open, however it ended.
-        """
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(self.models.close)
-            project, toolbox = self, self.toolbox
-            if toolbox is not None and (servers := _mcp_servers(self)) is not None:
-                from retinue.agents.remote.mcp_tools import with_mcp
-
-                earlier, toolbox = toolbox, await with_mcp(toolbox, servers, environ=os.environ)
-                stack.push_async_callback(toolbox.aclose)  # before anything else can go wrong: programs run now
-                project = _with_tools(self, earlier, toolbox)
-            elif toolbox is not None:
-                stack.push_async_callback(toolbox.aclose)
-            yield project
 
     def with_only(self, names: Iterable[str]) -> "Project":
         """The same folder with these agents and no others."""
@@ -271,48 +187,6 @@ def _toolbox(root: Path, settings: Settings, language_servers: Mapping[str, tupl
     )
 
 
-def _mcp_servers(project: Project) -> "McpServers | None":
-    """The MCP servers of the user and of the folder; None when none are named."""
-    own: str = project.settings.get("mcp.file")
-    if not own and not (project.root / _MCP_FILE).is_file():
-        return None
-    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
-
-    server_sets: list[McpServers] = []
-    for read in (
-        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
-        partial(project_servers, project.root, trust=TrustStore(user_paths.state_dir())),
-    ):
-        try:
-            server_sets.append(read())
-        except RetinueError as error:
-            echo_err(f"MCP servers are not used: {error.message} {error.hint}")
-    servers = {server.name: server for each in server_sets for server in each.servers}
-    absent = {name: why for each in server_sets for name, why in each.absent.items()}
-    return McpServers(tuple(servers.values()), absent) if servers or absent else None
-
-
-def _with_tools(project: Project, earlier: "Toolbox", wider: "Toolbox") -> Project:
-    """The same folder, its agents found anew: what tools there are is settled when they are."""
-    for name, why in wider.absent.items():
-        if name.startswith("mcp__") and name not in earlier.absent:
-            echo_err(f"`{name}` is not available: {why}")
-    registry = discover(
-        project.root,
-        trusted=project.trusted,
-        catalogue=project.built_in,
-        models=project.models,
-        toolbox=wider,
-        loops=project.loops,
-        cache_dir=project.cache_dir,
-    )
-    for agent in project.registry:
-        if agent.definition.source is None and not project.registry.is_built_in(agent):
-            registry.add(agent)  # the user named it in this command
-    project, names = replace(project, registry=registry, toolbox=wider), project.registry.agents()
-    return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
-
-
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """What was said on the command line of time, money, tokens and delegations; None leaves it to the settings."""
@@ -343,47 +217,3 @@ def report_notes(project: Project, *, quiet: bool = False, as_json: bool = False
         echo_err(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
         echo_err(f"{plural(files, 'file')} of this project skipped: see `retinue agents`.")
-
-
-MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
-
-
-def active_path() -> str:
-    """The module's path, from the root of the repository; empty when none is named."""
-    return os.environ.get(MODULE_VARIABLE, "")
-
-
-def with_module(project: Project, path: str) -> tuple[Project, str]:
-    """`project` with the agent in the module at `path`, and that agent's name."""
-    from retinue.agents.module import load_module
-
-    agent = load_module(Path(path), root=project.root)
-    project.registry.add(agent)
-    return project, agent.definition.name
-
-
-def with_active(project: Project, *, quiet: bool) -> tuple[Project, str]:
-    """`project` with the module that the environment names, and its path; without one, and told why, when it is none.
-
-    The variable may be set for another folder, so what is wrong with it here does not end a command.
-    """
-    path = active_path()
-    if not path:
-        return project, ""
-    try:
-        return with_module(project, path)[0], path
-    except RetinueError as error:
-        if not quiet:
-            echo_err(f"{MODULE_VARIABLE} does not give an agent: {safe(error.message)} {safe(error.hint)}")
-        return project, ""
-
-
-def open_for_goal(
-    project: Project, agents: Sequence[str], *, quiet: bool, as_json: bool
-) -> tuple[Project, Sequence[str], str]:
-    """`project` with the agents for a goal, the names that restrict them, and the module of the environment."""
-    project, module = with_active(project, quiet=quiet or as_json)
-    names = agents or project.settings.get("run.agents")
-    project = project.with_only(names) if names else project
-    report_notes(project, quiet=quiet, as_json=as_json)
-    return project, names, module

@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from retinue.agents.boundary.decode_parameters import decode_parameters
-from retinue.cli.output import echo_err, safe, safe_lines
+from retinue.cli.output import echo_err, label, safe, safe_lines
 from retinue.contract import schema
 from retinue.contract.task import Answer, Question
 from retinue.errors import RetinueError
@@ -42,11 +42,14 @@ class TerminalAnswerer:
 
     async def _ask(self, question: Question) -> Answer | None:
         asker = f"{question.agent} asks" if question.agent else "a question"
-        echo_err(f"{click.style(safe(asker), fg='yellow', bold=True)}: {safe_lines(question.text)}")
+        echo_err(f"{label(safe(asker), 'yellow')}: {safe_lines(question.text)}")
         for number, option in enumerate(question.options, 1):
             echo_err(f"  {number}. {safe(option)}")
         for _ in range(_TRIES):
-            line = await _line(_prompt(question))
+            prompt = "yes or no [no]" if question.kind == "approval" else "your answer, or Enter to skip"
+            if question.options and question.kind != "approval":
+                prompt = f"1 to {len(question.options)}, or Enter to skip"
+            line = await _line(f"{prompt} > ")
             if not line:
                 return None
             try:
@@ -54,14 +57,6 @@ class TerminalAnswerer:
             except ValueError as error:
                 echo_err(str(error))
         return None
-
-
-def _prompt(question: Question) -> str:
-    if question.kind == "approval":
-        return "yes or no [no] > "
-    if question.options:
-        return f"1 to {len(question.options)}, or Enter to skip > "
-    return "your answer, or Enter to skip > "
 
 
 def _value(question: Question, line: str) -> object:
@@ -73,16 +68,11 @@ def _value(question: Question, line: str) -> object:
     choice = next((option for option in question.options if option.lower() == line.lower()), line)
     if question.kind == "choice" and question.options and choice not in question.options:
         raise ValueError(f"Invalid choice. Enter 1 to {len(question.options)}.")
-    if choice in question.options:
+    if choice in question.options or question.answer_schema is None:
         return choice
-    return line if question.answer_schema is None else _decode_line(line, question.answer_schema)
-
-
-def _decode_line(line: str, answer_schema: dict[str, object]) -> object:
-    """`line` as the JSON value that a schema asks for."""
-    members, _ = decode_parameters({"answer": line}, {"properties": {"answer": answer_schema}})
+    members, _ = decode_parameters({"answer": line}, {"properties": {"answer": question.answer_schema}})
     try:
-        findings = schema.compile(answer_schema).findings(members["answer"])
+        findings = schema.compile(question.answer_schema).findings(members["answer"])
     except RetinueError:
         return members["answer"]  # its author's mistake; the boundary says more of it
     if findings:

@@ -15,7 +15,17 @@ import click
 from retinue.cli.app import Exit, for_agent_result, for_result
 from retinue.cli.delivery import Form, deliver
 from retinue.cli.option_chooser import comparison_line
-from retinue.cli.output import echo_err, json_line, json_text, plural, report_warning, safe, safe_lines
+from retinue.cli.output import (
+    echo_err,
+    first_few,
+    json_line,
+    json_text,
+    label,
+    plural,
+    report_warning,
+    safe,
+    safe_lines,
+)
 from retinue.cli.session import FinishedSession, invocation_in, workspace_of
 from retinue.contract.event import Decision, Event
 from retinue.contract.model import JsonMapping
@@ -79,8 +89,13 @@ def _show(session: FinishedSession, result: Result, form: Form, code: Exit) -> N
         if code != Exit.OK:
             echo_err(json_line({"error": next(_errors(session, result, code))}))
         return
-    is_refusal = result is session.result and result.outcome == "rejected" and bool(result.content.strip())
-    has_answer = (is_refusal or _has_answer(session.result)) and not _is_silent(result)
+    whole = session.result
+    data, has_text = _data(whole), bool(whole.content.strip())
+    is_refusal = result is whole and result.outcome == "rejected" and has_text
+    # There is more to read than that nothing came.
+    has_answer = has_text and any((is_refusal, whole.useful, *map(data.get, ("answer", "questions", "explanation"))))
+    if result.useful and result.data is None and not (result.content.strip() or result.artifacts or result.questions):
+        has_answer = False  # the agent did it without a word: nothing is printed then, as after any command
     if form.document is not None and (has_answer or form.document == "html"):
         write_document(as_document(session.result, form, run=session.run if session.recorded else ""), form)
     elif has_answer:
@@ -93,17 +108,16 @@ def _show(session: FinishedSession, result: Result, form: Form, code: Exit) -> N
         option: object = session.result.extras.get("option")
         if isinstance(option, dict) and (line := comparison_line(cast("dict[str, Any]", option))):
             echo_err(line)
-        _report_tools(result)
-        # Say which files of the workspace were written.
-        files = session.result.files_written
-        if files:
-            more = f" and {len(files) - _MAX_SHOWN} more" if len(files) > _MAX_SHOWN else ""
-            echo_err(f"wrote: {', '.join(map(safe, files[:_MAX_SHOWN]))}{more}")
+        # Which tools the asked agent used, each once, in the order of their first use (B16), and which files it wrote.
+        tools = tool_names(result) if result.traces else ()
+        for head, names in (("tools", tools), ("wrote", session.result.files_written)):
+            if names:
+                echo_err(f"{head}: {first_few([*map(safe, names)], _MAX_SHOWN)}")
         report_warnings(session.result, engine=session.warnings)
     if code != Exit.OK and not is_refusal:  # a refusal is an answer: it says itself what to do next
         for error in _errors(session, result, code):
-            echo_err(f"{click.style('error', fg='red', bold=True)}: {safe(error['message'])}")
-            echo_err(f" {click.style('next', bold=True)}: {safe(error['hint'])}")
+            echo_err(f"{label('error', 'red')}: {safe(error['message'])}")
+            echo_err(f" {label('next')}: {safe(error['hint'])}")
 
 
 # The answer.
@@ -150,20 +164,6 @@ def _markdown(result: Result) -> str:
     return blocks_to_markdown(answer_and_explanation(result.data), is_ascii=True) or result.content
 
 
-def _has_answer(result: Result) -> bool:
-    """There is more to read than that nothing came."""
-    data = _data(result)
-    return bool(result.content.strip()) and (
-        result.useful or bool(data.get("answer") or data.get("questions") or data.get("explanation"))
-    )
-
-
-def _is_silent(result: Result) -> bool:
-    """The agent did it without a word: nothing is printed then, as after any command."""
-    has_output = result.content.strip() or result.artifacts or result.questions
-    return result.useful and result.data is None and not has_output
-
-
 def _data(result: Result) -> dict[str, Any]:
     return cast("dict[str, Any]", result.data) if isinstance(result.data, dict) else {}
 
@@ -189,31 +189,14 @@ def summary_line(result: Result, *, run: str = "") -> str:
     """One line: how it ended, who worked, how long, what it cost and saved. What was not measured is left out."""
     word, style = ending_text(result.outcome)
     dot = " · " if (sys.stderr.encoding or "").lower().startswith("utf") else " - "
-    parts = [part for part in _summary_parts(result) if part]
-    if run:
-        parts.append(f"run {run}")
-    return click.style(word, fg=style, bold=True) + click.style("".join(f"{dot}{part}" for part in parts), dim=True)
-
-
-def _summary_parts(result: Result) -> Iterator[str]:
     agents = {str(each.get("agent")) for name in ("answer", "failures") for each in _entries(result, name)}
-    if agents - {RUN_AGENT}:
-        yield plural(len(agents - {RUN_AGENT}), "agent")
-    if result.duration_ns is not None:
-        yield format_duration(result.duration_ns)
-    if result.usage is not None:
-        yield from usage_parts(result.usage)
-    if result.warnings:
-        yield plural(len(result.warnings), "warning")
-
-
-def _report_tools(result: Result) -> None:
-    """Say which tools the asked agent used, each once, in the order of their first use (B16)."""
-    if not result.traces:
-        return
-    names = tool_names(result)
-    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-    echo_err(f"tools: {', '.join(map(safe, names[:_MAX_SHOWN]))}{more}")
+    agents.discard(RUN_AGENT)
+    parts = [plural(len(agents), "agent")] if agents else []
+    parts += [format_duration(result.duration_ns)] if result.duration_ns is not None else []
+    parts += filter(None, usage_parts(result.usage)) if result.usage is not None else ()
+    parts += [plural(len(result.warnings), "warning")] if result.warnings else []
+    parts += [f"run {run}"] if run else []
+    return label(word, style) + click.style("".join(f"{dot}{part}" for part in parts), dim=True)
 
 
 def report_warnings(result: Result, *, engine: tuple[str, ...] = ()) -> None:
@@ -227,7 +210,7 @@ def report_warnings(result: Result, *, engine: tuple[str, ...] = ()) -> None:
     if len(warnings) > _MAX_SHOWN:
         echo_err(f"and {plural(len(warnings) - _MAX_SHOWN, 'more warning')}: see them with `--json`")
     for text in engine:
-        echo_err(f"{click.style('warning', fg='yellow', bold=True)}: {safe(text)}")
+        echo_err(f"{label('warning', 'yellow')}: {safe(text)}")
 
 
 # What went wrong.
@@ -313,27 +296,21 @@ def report_failure(session: FinishedSession, code: Exit) -> None:
         return
     ways = [way for way in dict.fromkeys(result.fault.suggestions) if way not in result.fault.hint]
     for way in ways[:_FEW]:
-        echo_err(f"   {click.style('or', bold=True)}: {safe(way)}")
+        echo_err(f"   {label('or')}: {safe(way)}")
     if len(result.attempts) > 1 and result.fault.code == "output_invalid":
         echo_err(f"It was asked {len(result.attempts)} times, each time with the error.")
     if result.artifacts:
         files = [safe(each.path) for each in result.artifacts]
-        more = f" and {len(files) - _FEW} more: see them with `--json`" if len(files) > _FEW else ""
-        echo_err(f"files it wrote: {', '.join(files[:_FEW])}{more}")
+        echo_err(f"files it wrote: {first_few(files, _FEW, where=': see them with `--json`')}")
     data = json_text(result.data) if result.data not in (None, {}, []) else ""
     # What was not understood is shown as it came.
     text = result.content or (result.native or "" if result.fault.code == "output_invalid" else "")
     if data or text.strip():
-        _report_partial(data or safe_lines(text), "partial results, not a complete answer:" if data else "it said:")
+        lines = (data or safe_lines(text)).strip().split("\n")
+        lines = [line for line in lines if not line.startswith(_PROGRESS_SIGNALS)] or lines
+        echo_err(label("partial results, not a complete answer:" if data else "it said:"))
+        echo_err("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
+        if len(lines) > _LINES:
+            echo_err(f"  and {plural(len(lines) - _LINES, 'more line')}: see them with `--json`")
     elif not result.native and result.fault.code not in _NOT_ITS_FAULT:
         echo_err(f"`{safe(result.agent)}` failed to respond. Try again, or do it manually.")
-
-
-def _report_partial(whole: str, head: str) -> None:
-    """What it had done by then."""
-    lines = whole.strip().split("\n")
-    lines = [line for line in lines if not line.startswith(_PROGRESS_SIGNALS)] or lines
-    echo_err(click.style(head, bold=True))
-    echo_err("\n".join(f"  {line[:200]}" for line in lines[:_LINES]))
-    if len(lines) > _LINES:
-        echo_err(f"  and {plural(len(lines) - _LINES, 'more line')}: see them with `--json`")

@@ -7,9 +7,9 @@ import click
 from retinue.cli.delivery import Form, words_of
 from retinue.cli.option_chooser import OptionChooser, with_actuals
 from retinue.cli.plan import load_plan, report_planning, with_context_level
-from retinue.cli.project import Bounds, Project, budget_of, open_for_goal
+from retinue.cli.project import Bounds, Project, budget_of
 from retinue.cli.result_output import FailOn, show_goal_result, with_explanation
-from retinue.cli.session import Invocation, StartedRun, run_session
+from retinue.cli.session import Invocation, StartedRun, open_for_goal, run_session
 from retinue.contract.plan import Plan
 from retinue.contract.task import ContextLevel
 from retinue.orchestration.orchestrator import Orchestrator

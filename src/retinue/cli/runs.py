@@ -9,8 +9,8 @@ import click
 from retinue.cli import user_paths
 from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
-from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, plural, safe
-from retinue.cli.project import open_project, report_notes, with_module
+from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
+from retinue.cli.project import open_project, report_notes
 from retinue.cli.result_output import (
     as_document,
     decisions_in,
@@ -25,7 +25,7 @@ from retinue.cli.result_output import (
     write_document,
 )
 from retinue.cli.screen import event_text
-from retinue.cli.session import Invocation, invocation_in, resume, run_session, workspace_of
+from retinue.cli.session import Invocation, invocation_in, resume, run_session, with_module, workspace_of
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
 from retinue.engine.base import RunRecord
@@ -36,7 +36,6 @@ from retinue.orchestration.present.numbers import format_duration
 
 _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 100_000
-_DEFAULT_LIMIT = 20
 _LONGEST_COMMENT = 2_000
 
 
@@ -50,7 +49,7 @@ def list_runs(*, limit: int, as_json: bool) -> None:
         for record in records:
             word, style = _state(record)
             duration = "" if record.ended_ns is None else format_duration(max(0, record.ended_ns - record.started_ns))
-            head = f"{safe(record.run)}  {_when(record.started_ns)}  "
+            head = f"{safe(record.run)}  {minute_text(record.started_ns)}  "
             line = cut_to_screen(f"{head}{word:<19}  {duration:>8}  {safe(record.damage or record.label)}")
             echo(line.replace(word, click.style(word, fg=style), 1) if line.startswith(head + word) else line)
     else:
@@ -79,7 +78,7 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         return
     word, style = _state(record)
     echo_err(click.style(safe(record.label), bold=True))
-    head = click.style(f"{_when(record.started_ns)}, run {safe(record.run)}: ", dim=True)
+    head = click.style(f"{minute_text(record.started_ns)}, run {safe(record.run)}: ", dim=True)
     echo_err(f"{head}{click.style(word, fg=style)}")
     for event in events:
         offset = f"{(event.at_ns - record.started_ns) / 1e9:8.3f} s"
@@ -96,7 +95,7 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
     echo_err(summary_line(result))
     if rating is not None:
         comment = f": {safe(rating.comment)}" if rating.comment else ""
-        echo_err(f"rated {rating.verdict} on {_when(rating.at_ns)}{comment}")
+        echo_err(f"rated {rating.verdict} on {minute_text(rating.at_ns)}{comment}")
     report_warnings(result)
 
 
@@ -182,7 +181,7 @@ def _plan(journal: Journal, run: str) -> Plan:
 
 def _facts(record: RunRecord) -> dict[str, Any]:
     """A record as JSON data; what is not there is left out."""
-    facts: dict[str, Any] = {
+    facts = {
         "run": record.run,
         "workflow": record.workflow,
         "lifecycle": record.lifecycle,
@@ -195,7 +194,7 @@ def _facts(record: RunRecord) -> dict[str, Any]:
         "finished_steps": list(record.finished_steps),
         "damage": record.damage or None,
     }
-    return {name: value for name, value in facts.items() if value is not None}
+    return present(facts)
 
 
 # For people.
@@ -208,7 +207,3 @@ def _state(record: RunRecord) -> tuple[str, str]:
     if record.stalled:
         return "stalled", "yellow"
     return ("working", "cyan") if record.lifecycle == "working" else ending_text(record.outcome)
-
-
-def _when(at_ns: int) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at_ns / 1e9))

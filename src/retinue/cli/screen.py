@@ -176,7 +176,11 @@ class RunNodes:
     def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
-            node.children = [_node_from_json(each) for each in _plan_nodes(plan)]
+            nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None
+            plan_nodes = cast("list[Any]", nodes) if isinstance(nodes, list) else []
+            facts = [cast("dict[str, Any]", each) for each in plan_nodes if isinstance(each, dict)]
+            texts = [[str(each.get(name) or "") for name in ("id", "agent", "skill", "instruction")] for each in facts]
+            node.children = [RunNode(name, agent, skill, title) for name, agent, skill, title in texts]
             return
         node.ended_ns = at_ns
         if result.lifecycle == "input_required":
@@ -218,16 +222,6 @@ def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:
 
 def _base_id(name: str) -> str:
     return name.partition(RESERVED)[0]
-
-
-def _plan_nodes(plan: object) -> list[dict[str, Any]]:
-    nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None
-    return [each for each in cast("list[Any]", nodes) if isinstance(each, dict)] if isinstance(nodes, list) else []
-
-
-def _node_from_json(node: dict[str, Any]) -> RunNode:
-    texts = {name: str(node.get(name) or "") for name in ("id", "agent", "skill", "instruction")}
-    return RunNode(texts["id"], texts["agent"], texts["skill"], texts["instruction"])
 
 
 _QUIET_S: Final = 1.0

@@ -8,18 +8,24 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Self, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
 import click
 
+from retinue.agents.boundary import Boundary
+from retinue.agents.boundary.policy import Policy
+from retinue.agents.discover import discover
+from retinue.agents.module import load_module
+from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
 from retinue.cli.app import Exit, report_error
 from retinue.cli.delivery import Form
-from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result
-from retinue.cli.project import Project
+from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result, safe
+from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.screen import LineScreen, RunNodes, Screen, is_interactive
 from retinue.cli.watchdog import Watchdog
@@ -34,9 +40,168 @@ from retinue.engine.base import Engine
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
-from retinue.orchestration.orchestrator import Orchestrator
+from retinue.engine.offload import Pool
+from retinue.engine.run import Answerer
+from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.run_request import RESERVED
+from retinue.orchestration.supervise import POLICIES
+from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.remote.mcp_servers import McpServers
+
+
+# What runs plans for the agents of a folder: `project` is without it, for commands that only list them.
+
+
+def policy_of(project: Project) -> Policy:
+    """What follows when an attempt fails, and how long one may take (H27, C29)."""
+    level = project.settings.get("run.level", project.level)
+    return replace(POLICIES[project.settings.get("run.policy")], level=level)
+
+
+def orchestrator_of(
+    project: Project, engine: InProcessEngine, workspace: Workspace, *, model: str | None = None
+) -> Orchestrator:
+    """Runs plans for the agents of a folder; `model` judges."""
+    return Orchestrator(
+        project.registry,
+        engine,
+        workspace,
+        likeness=project.likeness,
+        models=project.configured_models,
+        model=model,
+        grants=project.grants,
+    )
+
+
+@contextlib.asynccontextmanager
+async def open_engine(
+    project: Project,
+    workspace: Workspace,
+    *,
+    journal: Journal | None = None,
+    answerer: Answerer | None = None,
+    model: str | None = None,
+) -> AsyncGenerator[Orchestrator]:
+    """An engine that runs plans for the agents of a folder, with the tools of its MCP servers.
+
+    Afterwards no program that a tool started is running, and no connection of a model is open, however it ended.
+    """
+    async with Pool() as pool, contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(project.models.close)
+        if project.toolbox is not None:
+            project = await _open_tools(project, project.toolbox, stack)
+        names = workflows(
+            project.registry,
+            boundary=Boundary(project.registry, policy=policy_of(project)),
+            workspace=workspace,
+            offload=pool,
+            models=project.configured_models,
+            grants=project.grants,
+            likeness=project.likeness,
+        )
+        async with InProcessEngine(names, journal=journal, answerer=answerer) as engine:
+            yield orchestrator_of(project, engine, workspace, model=model)
+
+
+async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.AsyncExitStack) -> Project:
+    """The same folder with the tools of the user's MCP servers and its own; `stack` ends their programs."""
+    servers = _mcp_servers(project)
+    if servers is None:
+        stack.push_async_callback(toolbox.aclose)
+        return project
+    from retinue.agents.remote.mcp_tools import with_mcp
+
+    wider = await with_mcp(toolbox, servers, environ=os.environ)
+    stack.push_async_callback(wider.aclose)  # before anything else can go wrong: programs run now
+    for name, why in wider.absent.items():
+        if name.startswith("mcp__") and name not in toolbox.absent:
+            echo_err(f"`{name}` is not available: {why}")
+    # The agents are found anew: what tools there are is settled when they are.
+    registry = discover(
+        project.root,
+        trusted=project.trusted,
+        catalogue=project.built_in,
+        models=project.models,
+        toolbox=wider,
+        loops=project.loops,
+        cache_dir=project.cache_dir,
+    )
+    for agent in project.registry:
+        if agent.definition.source is None and not project.registry.is_built_in(agent):
+            registry.add(agent)  # the user named it in this command
+    names = project.registry.agents()
+    project = replace(project, registry=registry, toolbox=wider)
+    return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
+
+
+def _mcp_servers(project: Project) -> "McpServers | None":
+    """The MCP servers of the user and of the folder; None when none are named, and then nothing of MCP is loaded."""
+    own: str = project.settings.get("mcp.file")
+    if not own and not (project.root / ".mcp.json").is_file():
+        return None
+    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
+
+    server_sets: list[McpServers] = []
+    for read in (
+        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
+        partial(project_servers, project.root, trust=TrustStore(user_paths.state_dir())),
+    ):
+        try:
+            server_sets.append(read())
+        except RetinueError as error:
+            echo_err(f"MCP servers are not used: {error.message} {error.hint}")
+    servers = {server.name: server for each in server_sets for server in each.servers}
+    absent = {name: why for each in server_sets for name, why in each.absent.items()}
+    return McpServers(tuple(servers.values()), absent) if servers or absent else None
+
+
+MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
+
+
+def active_path() -> str:
+    """The module's path, from the root of the repository; empty when none is named."""
+    return os.environ.get(MODULE_VARIABLE, "")
+
+
+def with_module(project: Project, path: str) -> tuple[Project, str]:
+    """`project` with the agent in the module at `path`, and that agent's name."""
+    agent = load_module(Path(path), root=project.root)
+    project.registry.add(agent)
+    return project, agent.definition.name
+
+
+def with_active(project: Project, *, quiet: bool) -> tuple[Project, str]:
+    """`project` with the module that the environment names, and its path; without one, and told why, when it is none.
+
+    The variable may be set for another folder, so what is wrong with it here does not end a command.
+    """
+    path = active_path()
+    if not path:
+        return project, ""
+    try:
+        return with_module(project, path)[0], path
+    except RetinueError as error:
+        if not quiet:
+            echo_err(f"{MODULE_VARIABLE} does not give an agent: {safe(error.message)} {safe(error.hint)}")
+        return project, ""
+
+
+def open_for_goal(
+    project: Project, agents: Sequence[str], *, quiet: bool, as_json: bool
+) -> tuple[Project, Sequence[str], str]:
+    """`project` with the agents for a goal, the names that restrict them, and the module of the environment."""
+    project, module = with_active(project, quiet=quiet or as_json)
+    names = agents or project.settings.get("run.agents")
+    project = project.with_only(names) if names else project
+    report_notes(project, quiet=quiet, as_json=as_json)
+    return project, names, module
+
+
+# One run.
 
 
 class Invocation(Model):
@@ -173,7 +338,7 @@ def run_session(
             screen.end()
             report_error(watchdog.error(), Exit.LIMIT, machine=form.as_json or form.as_jsonl)
 
-        watchdog = Watchdog(project.policy.timeout_s if timeout_s is None else timeout_s, on_kill=on_kill)
+        watchdog = Watchdog(policy_of(project).timeout_s if timeout_s is None else timeout_s, on_kill=on_kill)
         try:
             session = watchdog.run(_run_session(project, start, screen, journal, lines=lines, watchdog=watchdog))
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -199,7 +364,7 @@ async def _run_session(
 ) -> FinishedSession:
     answerer = TerminalAnswerer(screen.pause) if is_interactive() else None
     judge = project.default_tier("medium")
-    opened = project.open_engine(project.workspace, journal=journal, answerer=answerer, model=judge)
+    opened = open_engine(project, project.workspace, journal=journal, answerer=answerer, model=judge)
     async with opened as orchestrator:
         engine = orchestrator.engine
         started_run = await start(orchestrator)
@@ -293,7 +458,10 @@ class _RunFollower:
     def _relay(self, event: Event) -> None:
         body = event.body
         if isinstance(body, Decision):
-            self.decisions.append((self._path(event), body))
+            # The node, below the nodes whose plans it belongs to: `n1/n2`.
+            above = event.run.removeprefix(self._started_run.run).split(CHILD)
+            path = "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
+            self.decisions.append(RecordedDecision.of(path, body))
         if event.run == self._started_run.run and event.node and not event.node.startswith(RESERVED):
             if isinstance(body, QuestionAsked):
                 self._questions.add(event.node)
@@ -303,11 +471,6 @@ class _RunFollower:
         if self._lines is not None:
             self._lines.write(f"{json_line(process_cleaner().data(event.to_json()))}\n")
             self._lines.flush()
-
-    def _path(self, event: Event) -> str:
-        """The node of `event`, below the nodes whose plans it belongs to: `n1/n2`."""
-        above = event.run.removeprefix(self._started_run.run).split(CHILD)
-        return "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
 
 
 def _confirm_changes(changed: list[str], run: str) -> None:

@@ -47,6 +47,10 @@ def _model(about: str) -> Key:
     return Key("text", "", about, names_model=True)
 
 
+def _user_key(kind: Kind, default: object, about: str, choices: tuple[str, ...] = ()) -> Key:
+    return Key(kind, default, about, choices, for_projects=False)
+
+
 def _table(about: str, members: str) -> Key:
     return Key("table", _NO_TABLE, about, for_projects=False, members=members)
 
@@ -63,7 +67,7 @@ KEYS: Final[Mapping[str, Key]] = {
     ),
     "run.fail_on": Key("text", "failure", "when a run exits with status 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "agents that a run may use; empty means all", narrows=True),
-    "run.journal": Key("switch", default=True, about="save runs in the history", for_projects=False),
+    "run.journal": _user_key("switch", True, "save runs in the history"),
     "run.level": Key(
         "text",
         "standard",
@@ -71,72 +75,51 @@ KEYS: Final[Mapping[str, Key]] = {
         choices=("strict", "standard", "lenient"),
         narrows=True,
     ),
-    "run.policy": Key(
-        "text",
-        "usual",
-        "when failed attempts are retried, and how long one may take",
-        choices=("usual", "worker", "research"),
-        for_projects=False,
+    "run.policy": _user_key(
+        "text", "usual", "when failed attempts are retried, and how long one may take", ("usual", "worker", "research")
     ),
-    "run.planner": Key(
+    "run.planner": _user_key(
         "text",
         "auto",
         "how to make the plan: with a model if one is configured (auto), always with a model, or by rules",
-        choices=("auto", "model", "rules"),
-        for_projects=False,
+        ("auto", "model", "rules"),
     ),
-    "run.choose": Key(
+    "run.choose": _user_key(
         "text",
         "ask",
         "which option to take: a letter, the recommended one (auto), or ask",
-        choices=("ask", "auto", "A", "B", "C"),
-        for_projects=False,
+        ("ask", "auto", "A", "B", "C"),
     ),
     "models.default": _model("default model or tier"),
     "models.small": _model("model of the tier small; Claude Haiku when empty"),
     "models.medium": _model("model of the tier medium; Claude Sonnet when empty"),
     "models.large": _model("model of the tier large; Claude Opus when empty"),
-    "models.allow": Key(
-        "words",
-        (),
-        "other models that tasks and plans may name, as names or patterns such as `anthropic:*`",
-        for_projects=False,
+    "models.allow": _user_key(
+        "words", (), "other models that tasks and plans may name, as names or patterns such as `anthropic:*`"
     ),
     "models.base_url": _table("base URL by provider", _ADDRESS),
     "models.key_variable": _table("environment variable of the API key by provider", _VARIABLE),
-    "models.record": Key(
-        "text", "", "folder to record every model exchange in, for `replay:FOLDER`", for_projects=False
-    ),
-    "models.embed": Key(
+    "models.record": _user_key("text", "", "folder to record every model exchange in, for `replay:FOLDER`"),
+    "models.embed": _user_key(
         "text",
         "",
         "sentence-embedding model that ranks skills by meaning: a folder, or a name that fastembed has on disk",
-        for_projects=False,
     ),
-    "models.runner": Key(
-        "text",
-        "own",
-        "how to run agents defined by a prompt: with Retinue's own loop, or with Claude Code",
-        choices=RUNNERS,
-        for_projects=False,
+    "models.runner": _user_key(
+        "text", "own", "how to run agents defined by a prompt: with Retinue's own loop, or with Claude Code", RUNNERS
     ),
     "models.runner_of": _table("runner by agent", "|".join(RUNNERS)),
     "models.prices": _table("price by model, `in/out date`, in USD per million tokens", _PRICE),
-    "permissions.mode": Key("text", "", "what happens to tool calls that no rule matches", for_projects=False),
-    "permissions.allow": Key("words", (), "tool calls that are allowed without asking", for_projects=False),
+    "permissions.mode": _user_key("text", "", "what happens to tool calls that no rule matches"),
+    "permissions.allow": _user_key("words", (), "tool calls that are allowed without asking"),
     "permissions.ask": Key("words", (), "tool calls that always ask", adds=True),
     "permissions.deny": Key("words", (), "tool calls that are denied", adds=True),
-    "search.provider": Key("text", "", "web search provider; the first with an API key when empty", for_projects=False),
-    "lsp.command": Key("words", (), "language server command; `ty server` when empty", for_projects=False),
-    "mcp.file": Key("text", "", "JSON file with your own `mcpServers`", for_projects=False),
-    "shell.allow": Key("words", (), "programs that an agent may run", for_projects=False),
+    "search.provider": _user_key("text", "", "web search provider; the first with an API key when empty"),
+    "lsp.command": _user_key("words", (), "language server command; `ty server` when empty"),
+    "mcp.file": _user_key("text", "", "JSON file with your own `mcpServers`"),
+    "shell.allow": _user_key("words", (), "programs that an agent may run"),
     "architecture.layers": Key("words", (), "layers of the code, top down, for the system architect"),
     "lint.ignore": Key("words", (), "rules that lint ignores, by the start of their id"),
-    "index.cache": Key(
-        "switch",
-        default=True,
-        about="keep search indexes, and what definition files say, between runs",
-        for_projects=False,
-    ),
+    "index.cache": _user_key("switch", True, "keep search indexes, and what definition files say, between runs"),
 }
 """Every setting there is, in the order in which it is shown."""

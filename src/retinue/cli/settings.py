@@ -78,17 +78,13 @@ def find_root(folder: Path | None) -> Path:
         if folder.exists():
             raise InvalidInput(f"{str(folder)!r} is not a folder.", hint="Name a folder with `--workspace`.")
         raise MissingFile(f"No such folder: {str(folder)!r}.", hint="Name a folder with `--workspace`.")
-    here = _current_folder()
-    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
-
-
-def _current_folder() -> Path:
     try:
-        return Path.cwd()
+        here = Path.cwd()
     except FileNotFoundError:
         raise MissingFile(
             "The current folder no longer exists.", hint="Change to another folder, or use `--workspace`."
         ) from None
+    return next((place for place in (here, *here.parents) if (place / ".git").exists()), here)
 
 
 def settings_of(folder: Path | None) -> Settings:
@@ -111,24 +107,17 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
         name = _VARIABLES.get(variable)
         if name:
             _apply_value(values, findings, name, _from_text(KEYS[name].kind, text), origin=f"${variable}")
-        elif (
-            variable.startswith(_PREFIX)
-            and variable not in user_paths.VARIABLES
-            and (near := _nearest_variable(variable))
-        ):
-            message, fix = f"`{variable}` is not a setting", f"did you mean `{near}`?"
-            findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
+        elif variable.startswith(_PREFIX) and variable not in user_paths.VARIABLES:
+            # One that resembles no setting has nothing to do with them.
+            for near in nearest(variable.removeprefix(_PREFIX), _SUFFIXES, limit=1):
+                message, fix = f"`{variable}` is not a setting", f"did you mean `{_PREFIX}{near}`?"
+                findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
     return Settings(values, tuple(findings))
 
 
 _PREFIX: Final = "RETINUE_"
-_VARIABLES: Final = {f"{_PREFIX}{name.upper().replace('.', '_')}": name for name in KEYS}
-
-
-def _nearest_variable(variable: str) -> str:
-    """The variable that was probably meant; empty when it has nothing to do with settings."""
-    near = nearest(variable.removeprefix(_PREFIX), (name.removeprefix(_PREFIX) for name in _VARIABLES), limit=1)
-    return f"{_PREFIX}{near[0]}" if near else ""
+_SUFFIXES: Final = {name.upper().replace(".", "_"): name for name in KEYS}
+_VARIABLES: Final = {f"{_PREFIX}{suffix}": name for suffix, name in _SUFFIXES.items()}
 
 
 def _project_file(project: Path, findings: list[Finding]) -> tuple[Path, dict[str, Any]]:

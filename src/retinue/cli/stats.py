@@ -10,14 +10,14 @@ import click
 from retinue.cli import user_paths
 from retinue.cli.delivery import check_output, deliver_bytes
 from retinue.cli.models import models_of
-from retinue.cli.output import echo, echo_err, echo_json, plural, safe, table
+from retinue.cli.output import echo, echo_err, echo_json, label, plural, safe, table
 from retinue.cli.runs import find_run
 from retinue.cli.settings import settings_of
 from retinue.contract.names import nearest
 from retinue.contract.table import Chart
 from retinue.engine.journal import Journal
 from retinue.errors import UnknownName
-from retinue.llm.allocation import TARGET, TierMix
+from retinue.llm.allocation import TARGET
 from retinue.orchestration.present.html_chart import charts_file
 from retinue.orchestration.present.numbers import format_duration
 from retinue.orchestration.present.statistics_charts import statistics_charts
@@ -63,14 +63,19 @@ def _lines(statistics: Statistics, *, priced: str) -> Iterator[str]:
     yield from _summary(statistics, priced)
     if statistics.mix:
         yield ""
-        yield from _mix(statistics.mix)
+        rows = [("  target", *(f"{share:.0%}" for share in TARGET.values()), "")]
+        for mix in statistics.mix:
+            cells = (f"{mix.shares[tier]:.0%} ({off:+.0f} pts)" for tier, off in mix.target_deviation.items())
+            rows.append((f"  by {mix.unit}", *cells, f"{mix.unknown / mix.total:.0%}" if mix.unknown else ""))
+        tiers = [str(tier) for tier in TARGET]
+        yield from table(("mix of tiers", *tiers, "without a tier"), rows, right=(*tiers, "without a tier"))
     for title, tallies in (("agent", statistics.agents), ("skill", statistics.skills), ("model", statistics.models)):
         if tallies and not (title == "skill" and len(tallies) == len(statistics.agents)):
             yield ""
             yield from _table(title, tallies)
     if statistics.faults:
         yield ""
-        yield click.style("faults of attempts", bold=True)
+        yield label("faults of attempts")
         width = max(map(len, statistics.faults))
         yield from (f"  {safe(code):<{width}}  {count:>6,}" for code, count in statistics.faults.items())
 
@@ -80,12 +85,16 @@ def _summary(statistics: Statistics, priced: str) -> Iterator[str]:
     ends = ", ".join(
         f"{count:,} {outcome}" for outcome, count in sorted(statistics.outcomes.items(), key=lambda end: -end[1])
     )
-    yield f"{click.style(plural(runs.calls, 'run'), bold=True)}: {ends}"
+    yield f"{label(plural(runs.calls, 'run'))}: {ends}"
     if statistics.unfinished:
         yield f"  {plural(statistics.unfinished, 'run')} unfinished, not counted"
     if statistics.damaged:
         yield f"  {plural(statistics.damaged, 'record')} unreadable, not counted"
-    spent = [f"{_money(runs)} ({_price_coverage(runs, priced)})"] if runs.usd is not None else []
+    coverage = f"{plural(runs.priced, priced)} with a known price"
+    if runs.unpriced:
+        of = f"{runs.priced + runs.unpriced:,}"
+        coverage = f"{plural(runs.unpriced, priced)} of {of} without a known price for all of it"
+    spent = [f"{_money(runs)} ({coverage})"] if runs.usd is not None else []
     spent += ["no known price"] if runs.usd is None and runs.unpriced else []
     spent += [f"{runs.tokens:,} tokens"] if runs.tokens is not None else []
     spent += [f"median {format_duration(runs.median_ns)}"] if runs.median_ns is not None else []
@@ -104,21 +113,6 @@ def _summary(statistics: Statistics, priced: str) -> Iterator[str]:
 def _money(tally: Tally) -> str:
     """What it cost; where some of it has no known price, the least that it can have been."""
     return "" if tally.usd is None else f"{'at least ' if tally.unpriced else ''}${tally.usd:.4f}"
-
-
-def _price_coverage(runs: Tally, what: str) -> str:
-    if not runs.unpriced:
-        return f"{plural(runs.priced, what)} with a known price"
-    return f"{plural(runs.unpriced, what)} of {runs.priced + runs.unpriced:,} without a known price for all of it"
-
-
-def _mix(mixes: Sequence[TierMix]) -> Iterator[str]:
-    rows = [("  target", *(f"{share:.0%}" for share in TARGET.values()), "")]
-    for mix in mixes:
-        cells = (f"{mix.shares[tier]:.0%} ({off:+.0f} pts)" for tier, off in mix.target_deviation.items())
-        rows.append((f"  by {mix.unit}", *cells, f"{mix.unknown / mix.total:.0%}" if mix.unknown else ""))
-    tiers = [str(tier) for tier in TARGET]
-    yield from table(("mix of tiers", *tiers, "without a tier"), rows, right=(*tiers, "without a tier"))
 
 
 _HEADS: Final = ("calls", "success", "retries", "median", "slowest", "tokens", "cost", "good/bad")

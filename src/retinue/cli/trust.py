@@ -56,7 +56,14 @@ def trust_folder(
 def _ask(store: TrustStore, root: Path, *, kind: Kind, yes: bool) -> None:
     """Show what would be trusted, and ask."""
     files = code_files(root, kind=kind)
-    news = _changed(store, root, kind)
+    news: frozenset[str] = frozenset()  # what changed since the folder was trusted; nothing when it never was
+    if root in store.folders(kind=kind):
+        try:
+            store.check(root, kind=kind)
+        except NotTrusted as error:
+            news = frozenset(map(str, error.detail.get("files", ())))
+        except RetinueError:
+            pass
     echo_err(f"{safe(root)} names code in {plural(len(files), 'file')}{':' if files else '.'}")
     for file in files:
         name = file.relative_to(root).as_posix()
@@ -72,16 +79,3 @@ def _ask(store: TrustStore, root: Path, *, kind: Kind, yes: bool) -> None:
         raise NotTrusted("Cannot ask for confirmation without a terminal.", hint=hint)
     if not click.confirm("Have you reviewed them, and may they run with your permissions?", err=True):
         raise NotTrusted("Not trusted.", hint="Nothing was changed. Run `retinue trust` again when you are sure.")
-
-
-def _changed(store: TrustStore, root: Path, kind: Kind) -> frozenset[str]:
-    """The files that changed since the folder was trusted; none when it never was."""
-    if root not in store.folders(kind=kind):
-        return frozenset()
-    try:
-        store.check(root, kind=kind)
-    except NotTrusted as error:
-        return frozenset(map(str, error.detail.get("files", ())))
-    except RetinueError:
-        return frozenset()
-    return frozenset()

@@ -6,39 +6,10 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from retinue.cli.options import (
-    DIALECTS,
-    Duration,
-    FormatName,
-    Since,
-    agents_option,
-    bound_options,
-    choice,
-    choose_option,
-    context_option,
-    dialect_names,
-    document_options,
-    form_options,
-    implemented_by,
-    json_option,
-    lazy,
-    level_option,
-    limit_option,
-    message_options,
-    model_option,
-    output_option,
-    parameter_options,
-    planner_option,
-    plot_option,
-    project_option,
-    runner_option,
-    scope_option,
-    together,
-    workspace_option,
-)
+from retinue.cli import options
+from retinue.cli.options import DIALECTS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
 
-_FROM: Final = ("markdown", "skill", "command", "tool_use", "json", "agent_json", "a2a")
-_TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
+_FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 
 
 @click.command("run")
@@ -47,15 +18,21 @@ _TO: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
     "--plan", "source", metavar="FILE", help="Run this plan, written by `retinue plan --output`; - for stdin."
 )
 @click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
-@agents_option
-@context_option
+@options.agents_option
+@options.context_option
 @click.option("--fail-on", type=choice("failure", "partial"), help="When to exit with status 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
-@choose_option
-@bound_options
-@form_options
+@options.choose_option
+@options.bound_options
+@options.form_options
 @together(
-    "project", "project:open_project", model_option, runner_option, level_option, planner_option, workspace_option
+    "project",
+    "project:open_project",
+    options.model_option,
+    options.runner_option,
+    options.level_option,
+    options.planner_option,
+    options.workspace_option,
 )
 @implemented_by("run:run_goal")
 def run() -> None:
@@ -72,11 +49,11 @@ def run() -> None:
 
 @click.command("plan")
 @click.argument("goal", nargs=-1, required=True)
-@agents_option
-@context_option
-@output_option("Write the plan to this file, as JSON for `retinue run --plan`.")
-@json_option
-@together("project", "project:open_project", model_option, planner_option, workspace_option)
+@options.agents_option
+@options.context_option
+@options.output_option("Write the plan to this file, as JSON for `retinue run --plan`.")
+@options.json_option
+@together("project", "project:open_project", options.model_option, options.planner_option, options.workspace_option)
 @implemented_by("plan:show_plan")
 def plan() -> None:
     r"""Show which agents would be asked for GOAL, and why, without running them.
@@ -95,7 +72,7 @@ def plan() -> None:
 @click.argument(
     "words", nargs=-1, metavar="[AGENT [SKILL]] [INSTRUCTION]", shell_complete=lazy("completion:agent_words")
 )
-@parameter_options("Parameter as text; repeatable.", "Parameters as a JSON object; - for stdin.")
+@options.parameter_options("Parameter as text; repeatable.", "Parameters as a JSON object; - for stdin.")
 @together(
     "program",
     "ask:ProgramOptions",
@@ -109,16 +86,16 @@ def plan() -> None:
 @click.option("--in", "incoming", type=choice(*DIALECTS), help="Read the request as a message of this dialect.")
 @click.option("--out", "outgoing", type=choice(*DIALECTS), help="Write the answer in this dialect.")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
-@choose_option
-@bound_options
-@form_options
+@options.choose_option
+@options.bound_options
+@options.form_options
 @together(
     "project",
     "project:open_project",
     click.option("--model", metavar="NAME", help="The model to use: provider:model, or a tier (small, medium, large)."),
-    runner_option,
-    level_option,
-    workspace_option,
+    options.runner_option,
+    options.level_option,
+    options.workspace_option,
 )
 @implemented_by("ask:ask_agent")
 def ask() -> None:
@@ -142,8 +119,8 @@ def ask() -> None:
 
 
 @click.command("parse")
-@message_options("--dialect", "-d")
-@json_option
+@options.message_options("--dialect", "-d")
+@options.json_option
 @implemented_by("message:parse_message")
 def parse() -> None:
     r"""Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
@@ -158,12 +135,14 @@ def parse() -> None:
 
 
 @click.command("convert")
-@click.option("--to", "target", required=True, metavar="NAME", shell_complete=dialect_names, help="Dialect to write.")
-@message_options("--from")
+@click.option(
+    "--to", "target", required=True, metavar="NAME", shell_complete=options.dialect_names, help="Dialect to write."
+)
+@options.message_options("--from")
 @click.option("--form", metavar="NAME", help="Which form of that dialect to write. [default: the usual one]")
 @click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
-@output_option("Write the message to this file instead of stdout.")
-@json_option
+@options.output_option("Write the message to this file instead of stdout.")
+@options.json_option
 @implemented_by("message:convert_message")
 def convert() -> None:
     r"""Convert the message in FILE (or on stdin) to another dialect.
@@ -180,8 +159,8 @@ def convert() -> None:
 @click.command("agents")
 @click.argument("name", required=False, shell_complete=lazy("completion:agent_names"))
 @click.option("--light", is_flag=True, help="Short form: one line per agent and skill.")
-@json_option
-@project_option
+@options.json_option
+@options.project_option
 @implemented_by("agents:list_agents")
 def agents() -> None:
     """List the available agents; with NAME, show one in full."""
@@ -189,8 +168,8 @@ def agents() -> None:
 
 @click.command("convert-definition")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--to", "form", type=FormatName(_TO), help=f"Format to write: {', '.join(_TO)}.")
-@click.option("--from", "kind", type=FormatName(_FROM), help="Format of PATHS, if it cannot be detected.")
+@click.option("--to", "form", type=options.FormatName(TO_FORMATS), help=f"Format to write: {', '.join(TO_FORMATS)}.")
+@click.option("--from", "kind", type=options.FormatName(_FROM), help="Format of PATHS, if it cannot be detected.")
 @click.option(
     "--output",
     "-o",
@@ -201,7 +180,7 @@ def agents() -> None:
 @click.option("--keep-folders", is_flag=True, help="Keep the folder structure of PATHS below --output.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @click.option("--strict", is_flag=True, help="Fail without writing anything if something would be lost.")
-@json_option
+@options.json_option
 @implemented_by("convert_definition:convert_definitions")
 def convert_definition() -> None:
     r"""Convert the agent definitions in PATHS (files or folders) to another format.
@@ -231,8 +210,8 @@ def convert_definition() -> None:
 )
 @click.option("--update-baseline", is_flag=True, help="Write all current findings to the baseline file.")
 @click.option("--format", "kind", type=choice("text", "json", "junit", "sarif"), help="Report format. [default: text]")
-@output_option("Write the report to this file.")
-@json_option
+@options.output_option("Write the report to this file.")
+@options.json_option
 @implemented_by("lint:lint_definitions")
 def lint() -> None:
     r"""Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders.
@@ -249,7 +228,7 @@ def lint() -> None:
 
 @click.command("explain")
 @click.argument("name", metavar="[RULE]", required=False)
-@json_option
+@options.json_option
 @implemented_by("explain:explain_rule")
 def explain() -> None:
     r"""Explain a rule of `retinue lint`, with an example; without RULE, list all rules.
@@ -279,7 +258,7 @@ def explain() -> None:
 @click.option("--target", metavar="TEXT", help="A valid target.")
 @click.option("--partial-target", metavar="TEXT", help="A target that it can handle only in part.")
 @click.option("--instruction", metavar="TEXT", help="The instruction, for dialects that ask in plain text.")
-@parameter_options("A required parameter; repeatable.", "Required parameters, as a JSON object.")
+@options.parameter_options("A required parameter; repeatable.", "Required parameters, as a JSON object.")
 @click.option("--model", metavar="NAME", help="Model to run a Markdown agent with: a tier, or provider:model.")
 @click.option(
     "--env",
@@ -292,9 +271,9 @@ def explain() -> None:
     "--timeout", "timeout_s", type=Duration(), help="Time limit of one request: seconds, or 90s, 5m. [default: 30]"
 )
 @click.option("--format", "kind", type=choice("text", "json", "junit", "html"), help="Report format.")
-@output_option("Write the report to this file.")
+@options.output_option("Write the report to this file.")
 @click.option("--strict", is_flag=True, help="Treat a failed SHOULD as an error.")
-@json_option
+@options.json_option
 @implemented_by("check:check_agents")
 def check() -> None:
     r"""Test each SUBJECT against the requirements of its dialect.
@@ -321,7 +300,7 @@ def assistant() -> None:
 
 
 @assistant.command("domains")
-@json_option
+@options.json_option
 @implemented_by("assistant:list_domains")
 def assistant_domains() -> None:
     """List the built-in domains as the router sees them."""
@@ -333,7 +312,7 @@ def assistant_domains() -> None:
 @click.option(
     "--limit", "limit_s", type=float, default=120.0, show_default=True, help="Time limit of one prompt, in seconds."
 )
-@json_option
+@options.json_option
 @implemented_by("assistant:check_routing")
 def assistant_test() -> None:
     """Send prompts to the assistant, each in its own process, and check which tool was used.
@@ -358,10 +337,10 @@ def bench(context: click.Context) -> None:
 @click.option("--agents", metavar="X,Y", help="Agents to compare. [default: those that the tasks name]")
 @click.option("--repeat", type=click.IntRange(1, 1_000), default=3, show_default=True, help="Trials of each.")
 @click.option("--judge", metavar="MODEL", help="Model that judges answers by their task's rubric.")
-@plot_option("Draw charts, .svg.")
-@bound_options
-@json_option
-@workspace_option
+@options.plot_option("Draw charts, .svg.")
+@options.bound_options
+@options.json_option
+@options.workspace_option
 @implemented_by("bench:compare_agents")
 def bench_agents() -> None:
     r"""Run agents and models on TASKS, a TOML or JSON file, and compare quality, cost and time.
@@ -381,7 +360,7 @@ def bench_agents() -> None:
 @click.option("--list", "list_only", is_flag=True, help="List trusted folders.")
 @click.option("--revoke", is_flag=True, help="Stop trusting DIR.")
 @click.option("--tool-root", "is_tool_root", is_flag=True, help="Trust the extensions (`*_tool.py`) in DIR instead.")
-@json_option
+@options.json_option
 @implemented_by("trust:trust_folder")
 def trust() -> None:
     """Allow the code of DIR's agents to run; DIR is the current repository by default.
@@ -406,8 +385,8 @@ def runs(context: click.Context) -> None:
 
 
 @runs.command("list")
-@limit_option(20)
-@json_option
+@options.limit_option(20)
+@options.json_option
 @implemented_by("runs:list_runs")
 def runs_list() -> None:
     """List runs, the newest first."""
@@ -417,7 +396,7 @@ def runs_list() -> None:
 @click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
 @click.option("--events", "with_events", is_flag=True, help="Also show each step.")
 @click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
-@document_options
+@options.document_options
 @implemented_by("runs:show_run")
 def runs_show() -> None:
     """Show RUN and its result; the newest by default."""
@@ -426,8 +405,8 @@ def runs_show() -> None:
 @runs.command("resume")
 @click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
 @click.option("--accept-changes", is_flag=True, help="Continue even if agents have changed since the run began.")
-@form_options
-@workspace_option
+@options.form_options
+@options.workspace_option
 @implemented_by("runs:resume_run")
 def runs_resume() -> None:
     """Continue RUN (the newest by default) without repeating finished steps.
@@ -461,15 +440,15 @@ def runs_prune() -> None:
 
 @click.command("stats")
 @click.option(
-    "--since", type=Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
+    "--since", type=options.Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
 )
 @click.option(
     "--agent", metavar="NAME", shell_complete=lazy("completion:agent_names"), help="Only calls of this agent."
 )
 @click.option("--run", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only this run.")
-@plot_option("Draw charts to this .svg file.")
-@json_option
-@workspace_option
+@options.plot_option("Draw charts to this .svg file.")
+@options.json_option
+@options.workspace_option
 @implemented_by("stats:show_statistics")
 def stats() -> None:
     r"""Show success rates, costs, tokens, times and models of past runs.
@@ -483,8 +462,8 @@ def stats() -> None:
 
 
 @click.group("models", invoke_without_command=True)
-@json_option
-@workspace_option
+@options.json_option
+@options.workspace_option
 @click.pass_context
 def models(context: click.Context, *, as_json: bool, workspace: Path | None) -> None:
     r"""List tiers with their models, prices, and whether the API key is set. No model is called.
@@ -501,8 +480,8 @@ def models(context: click.Context, *, as_json: bool, workspace: Path | None) -> 
 @click.argument("model")
 @click.option("--tokens-in", type=click.IntRange(min=0), default=1_000_000, metavar="N", help="Input tokens.")
 @click.option("--tokens-out", type=click.IntRange(min=0), default=0, metavar="N", help="Output tokens.")
-@json_option
-@workspace_option
+@options.json_option
+@options.workspace_option
 @implemented_by("models:show_price")
 def models_price() -> None:
     """Show the price of a call to MODEL: `provider:model`, or a tier. Exits 1 when the price is unknown."""
@@ -520,10 +499,10 @@ def memory(context: click.Context) -> None:
 
 
 @memory.command("list")
-@scope_option
-@limit_option(50)
-@workspace_option
-@json_option
+@options.scope_option
+@options.limit_option(50)
+@options.workspace_option
+@options.json_option
 @implemented_by("memory:list_memories")
 def memory_list() -> None:
     """List memories, the newest first."""
@@ -531,10 +510,10 @@ def memory_list() -> None:
 
 @memory.command("search")
 @click.argument("words", nargs=-1, required=True)
-@scope_option
-@limit_option(10)
-@workspace_option
-@json_option
+@options.scope_option
+@options.limit_option(10)
+@options.workspace_option
+@options.json_option
 @implemented_by("memory:search_memories")
 def memory_search() -> None:
     """Search memories for WORDS, best match first."""
@@ -542,18 +521,18 @@ def memory_search() -> None:
 
 @memory.command("forget")
 @click.argument("names", metavar="ID...", nargs=-1, required=True)
-@scope_option
-@workspace_option
-@json_option
+@options.scope_option
+@options.workspace_option
+@options.json_option
 @implemented_by("memory:forget_memories")
 def memory_forget() -> None:
     """Delete memories for good: their text is overwritten in the file."""
 
 
 @memory.command("set-aside")
-@scope_option
-@workspace_option
-@json_option
+@options.scope_option
+@options.workspace_option
+@options.json_option
 @implemented_by("memory:set_aside_memory")
 def memory_set_aside() -> None:
     """Move an unreadable memory file out of the way and start a new one. Nothing is deleted."""
@@ -573,16 +552,16 @@ def config(context: click.Context) -> None:
 
 @config.command("show")
 @click.option("--origin", is_flag=True, help="Show where each value comes from instead of its description.")
-@json_option
-@workspace_option
+@options.json_option
+@options.workspace_option
 @implemented_by("settings:show_settings")
 def config_show() -> None:
     """Show every setting and its value."""
 
 
 @click.command("doctor")
-@json_option
-@project_option
+@options.json_option
+@options.project_option
 @implemented_by("doctor:check_installation")
 def doctor() -> None:
     """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""

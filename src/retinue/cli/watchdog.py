@@ -20,6 +20,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final, NoReturn, TypeVar
 
+import retinue.cli
 from retinue.cli.app import Exit
 from retinue.errors import DeadlineExceeded
 
@@ -136,8 +137,9 @@ class Watchdog:
         while not self._over.wait(_CHECK_S):
             if self._allowed_s is None or time.monotonic() - self._last_beat <= self._allowed_s + _GRACE_S:
                 continue
-            if not _owns_process() and (self._shutting_down or self._strikes == _MOST_STRIKES):
-                return  # a program that called `main` goes on after it, and is not ours to end
+            # A program that called `main` goes on after it, and is not ours to end.
+            if not retinue.cli.is_program and (self._shutting_down or self._strikes == _MOST_STRIKES):
+                return
             if self._strikes == _MOST_STRIKES:  # the agent swallows them, and keeps the main thread for good
                 if self._on_kill is not None:
                     _run_bounded(partial(self._on_kill, self))
@@ -166,13 +168,6 @@ class Watchdog:
             _orphans.append((loop, tasks))
 
 
-def _owns_process() -> bool:
-    """Whether the command is the whole program, and not called by another."""
-    import retinue.cli
-
-    return retinue.cli.is_program
-
-
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run `work` as `asyncio.run` would, and come to an end as `Watchdog.run` does; it may take as long as it wants."""
     return Watchdog().run(work)
@@ -185,13 +180,13 @@ def exit_process(code: int) -> int:
     """
     if _orphans:
         _end(code)
-    threading.Thread(target=_end_late, args=(code,), daemon=True, name="exit").start()
+
+    def end_late() -> None:
+        time.sleep(_GRACE_S)
+        _end(code)
+
+    threading.Thread(target=end_late, daemon=True, name="exit").start()
     return code
-
-
-def _end_late(code: int) -> None:
-    time.sleep(_GRACE_S)
-    _end(code)
 
 
 def _end(code: int) -> NoReturn:
@@ -204,12 +199,12 @@ def _end(code: int) -> NoReturn:
 
 def _run_bounded(work: Callable[[], object]) -> bool:
     """Do `work`, and tell whether it has ended in time; if not, it goes on in its thread."""
-    thread = threading.Thread(target=_run_quietly, args=(work,), daemon=True)
+
+    def run_quietly() -> None:
+        with suppress(Exception):
+            work()
+
+    thread = threading.Thread(target=run_quietly, daemon=True)
     thread.start()
     thread.join(_GRACE_S)
     return not thread.is_alive()
-
-
-def _run_quietly(work: Callable[[], object]) -> None:
-    with suppress(Exception):
-        work()

@@ -8,7 +8,7 @@ import json as lax_json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Final, TypeAlias, cast
+from typing import Final, TypeAlias, TypeVar, cast
 
 from retinue.conformance.port import Check, ProbeExchange
 from retinue.conformance.requests import TOGETHER, mark_of
@@ -146,6 +146,29 @@ ExchangeInspector: TypeAlias = Callable[[JsonObject, ProbeExchange], Iterable[st
 
 
 # From looks to checks.
+
+_Look = TypeVar("_Look")
+
+
+class CheckTable(dict[str, Check]):
+    """The checks of one dialect, by the names of their requirements; those that every dialect has are in it."""
+
+    def __init__(self, dialect: DialectName) -> None:
+        super().__init__(answers=any_answer, unmixed=unmixed, strict=passes_strict_reader(dialect))
+
+    def add(self, make: Callable[[_Look], Check], *names: str) -> Callable[[_Look], _Look]:
+        """Enter what `make` (`each_object`, …) makes of the decorated function as the check of `names`."""
+
+        def register(inspect: _Look) -> _Look:
+            self.update(dict.fromkeys(names, make(inspect)))
+            return inspect
+
+        return register
+
+
+def all_answers(check: Check) -> Check:
+    """A check that looks at all answers together: itself."""
+    return check
 
 
 def each_answer(inspect: AnswerInspector) -> Check:

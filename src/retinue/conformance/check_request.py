@@ -7,14 +7,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
+from retinue.agents.definition_files import load_file
+from retinue.agents.load.operations import with_operations
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
 from retinue.conformance.port import CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import DialectName
 from retinue.contract.names import fold, nearest
@@ -23,9 +25,7 @@ from retinue.dialects.detect import detect
 from retinue.dialects.port import Certainty, Detection
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, RetinueError, UnknownName
 from retinue.llm.budget_tracker import BudgetTracker
-
-if TYPE_CHECKING:
-    from retinue.llm.models import Models
+from retinue.llm.models import Models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class CheckRequest:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
-    models: "Models | None" = None
+    models: Models | None = None
     budget_tracker: BudgetTracker | None = None
 
 
@@ -99,7 +99,13 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
     info = await _find_subject(request, definition)
     try:
         template = _template(request, info, definition or info.definition)
-        facts = {"asked": _template_text(template)}
+        details = {
+            "agent": template.agent,
+            "operation": template.skill,
+            "target": template.target,
+            "parameters": ", ".join(template.parameters),
+        }
+        facts = {"asked": ", ".join(f"{name} {value}" for name, value in details.items() if value)}
         if unset := [name for name in request.environment if name not in os.environ]:
             facts["not set here"] = ", ".join(unset)
         dialect = request.dialect or (definition.dialect if definition else None) or info.dialect
@@ -115,8 +121,6 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
 
 def _definition(file: Path, agent: str | None) -> Definition:
     """What the file says of the agent that is meant."""
-    from retinue.agents.definition_files import load_file  # noqa: PLC0415 - loaders are heavy, and most orders name no file
-
     if not file.exists():
         raise MissingFile(f"No such file: {str(file)!r}.", hint="Name a definition, JSON or Markdown.")
     loaded = load_file(file)
@@ -144,8 +148,6 @@ async def _find_subject(request: CheckRequest, definition: Definition | None) ->
             f"`--command 'curl --silent --data-binary @- {request.words[:200]}'`.",
         )
     if request.words.lower().endswith(".md"):
-        from retinue.agents.load.operations import with_operations  # noqa: PLC0415 - likewise
-
         path = Path(request.words)
         own = definition or with_operations(_definition(path, request.agent))
         return instructions_subject(path, own, models=request.models, budget_tracker=request.budget_tracker)
@@ -172,16 +174,6 @@ def _template(request: CheckRequest, info: SubjectInfo, definition: Definition |
             detail=dict(as_detail(wrong)),
         ) from None
     return template
-
-
-def _template_text(template: RequestTemplate) -> str:
-    facts = {
-        "agent": template.agent,
-        "operation": template.skill,
-        "target": template.target,
-        "parameters": ", ".join(template.parameters),
-    }
-    return ", ".join(f"{name} {value}" for name, value in facts.items() if value)
 
 
 _ORDER: Final[tuple[DialectName, ...]] = ("markdown_json", "tool_use", "task_signal", "agent_http", "run_agent")
@@ -213,7 +205,12 @@ async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, tim
     best: dict[DialectName, Detection] = {}
     first_error = ""
     for name in _ORDER:
-        exchange = await _exchange(subject, name, template, timeout_s)
+        probe = Probe("guess", template.task("guess"), "Which dialect is it?")
+        try:
+            text = dialect(name).render_task(probe.task).text
+            exchange = await subject.send(probe, text, timeout_s=timeout_s)
+        except RetinueError as error:
+            exchange = ProbeExchange(probe, "", error=error.message)
         first_error = first_error or exchange.error
         for detection in detect((exchange.text or "")[:_MOST]):
             if detection.kind != "result" or not _WEIGHTS[detection.certainty]:
@@ -234,17 +231,6 @@ async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, tim
     return DialectGuess(detection.dialect, detection.certainty, detection.why)
 
 
-async def _exchange(
-    subject: CheckSubject, name: DialectName, template: RequestTemplate, timeout_s: float
-) -> ProbeExchange:
-    probe = Probe("guess", template.task("guess"), "Which dialect is it?")
-    try:
-        text = dialect(name).render_task(probe.task).text
-    except RetinueError as error:
-        return ProbeExchange(probe, "", error=error.message)
-    return await subject.send(probe, text, timeout_s=timeout_s)
-
-
 def template_of(definition: Definition, *, skill: str | None = None) -> RequestTemplate:
     """A valid request for the agent that `definition` describes, made of its first sample.
 
@@ -258,7 +244,15 @@ def template_of(definition: Definition, *, skill: str | None = None) -> RequestT
     Raises:
         UnknownName: It has no such skill.
     """
-    chosen = _skill(definition, skill)
+    if skill is None:
+        chosen = next((each for each in definition.skills if not each.unavailable), definition.skills[0])
+    elif (chosen := definition.skill(fold(skill))) is None:
+        names = [each.name for each in definition.skills]
+        raise UnknownName(
+            f"`{definition.name}` has no skill {skill[:80]!r}.",
+            hint=f"It has: {', '.join(names)}.",
+            suggestions=nearest(skill, names) or tuple(names),
+        )
     samples = [each.parameters for each in chosen.samples if each.parameters]
     parameters = {**chosen.defaults, **(samples[0] if samples else {})}
     template = RequestTemplate(agent=definition.name, skill=chosen.name, parameters=parameters)
@@ -268,17 +262,3 @@ def template_of(definition: Definition, *, skill: str | None = None) -> RequestT
     value = parameters.get(chosen.instruction_field or "")
     instruction = value if isinstance(value, str) else next(iter(chosen.examples), "")
     return replace(template, instruction=instruction)
-
-
-def _skill(definition: Definition, name: str | None) -> Skill:
-    if name is None:
-        return next((each for each in definition.skills if not each.unavailable), definition.skills[0])
-    skill = definition.skill(fold(name))
-    if skill is None:
-        names = [each.name for each in definition.skills]
-        raise UnknownName(
-            f"`{definition.name}` has no skill {name[:80]!r}.",
-            hint=f"It has: {', '.join(names)}.",
-            suggestions=nearest(name, names) or tuple(names),
-        )
-    return skill

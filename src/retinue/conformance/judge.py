@@ -167,7 +167,12 @@ def kit(name: str) -> Kit:
     module = import_module(f"{__package__}.kits.{name}")
     probes: dict[str, ProbeFactory] = module.PROBES
     by_name: dict[str, Check] = module.CHECKS
-    checks = {f"{name}/{each}": check for each, check in by_name.items()}
+    # A kit enters its checks where their code stands; here they follow the requirements.
+    order = [each.id for each in required]
+    ids = sorted(
+        (f"{name}/{each}" for each in by_name), key=lambda id_: order.index(id_) if id_ in order else len(order)
+    )
+    checks = {each: by_name[each.partition("/")[2]] for each in ids}
     return Kit(name, version, required, probes, checks)
 
 

@@ -3,7 +3,7 @@
 What only one dialect knows is in its own `probes`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
@@ -19,6 +19,17 @@ _DEEP: Final = 20_000
 def mark_of(name: str) -> str:
     """The mark of a probe: a word that stands in no other request."""
     return f"MARK-{name.upper().replace('_', '-')}"
+
+
+def adapted(
+    probes: Mapping[str, ProbeFactory], adapt: Callable[[RequestTemplate], RequestTemplate]
+) -> dict[str, ProbeFactory]:
+    """`probes`, each made from what `adapt` makes of the template: formats need words that nobody may have said."""
+
+    def with_adapted(make_probe: ProbeFactory) -> ProbeFactory:
+        return lambda template: make_probe(adapt(template))
+
+    return {name: with_adapted(make_probe) for name, make_probe in probes.items()}
 
 
 # Requests as they should be.
@@ -73,19 +84,19 @@ def _not_ascii(template: RequestTemplate) -> Probe:
     return Probe("not_ascii", task, "It has letters beyond ASCII.")
 
 
-def _unknown_parameter(template: RequestTemplate) -> Probe:
-    parameters = {**template.parameters, "unheard_of": "a value that was not asked for"}
-    return Probe(
-        "unknown_parameter", template.task("unknown_parameter", parameters=parameters), "It has one parameter too many."
-    )
-
-
 ODD: Final[Mapping[str, ProbeFactory]] = {
     "unknown_skill": task_probe(
         "unknown_skill", "It asks for something that the agent does not do.", skill="invalid_op", target="INVALID"
     ),
     "not_ascii": _not_ascii,
-    "unknown_parameter": _unknown_parameter,
+    "unknown_parameter": lambda template: Probe(
+        "unknown_parameter",
+        template.task(
+            "unknown_parameter",
+            parameters={**template.parameters, "unheard_of": "a value that was not asked for"},
+        ),
+        "It has one parameter too many.",
+    ),
 }
 """`unknown_skill`, `not_ascii` and `unknown_parameter`."""
 

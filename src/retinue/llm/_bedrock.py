@@ -10,6 +10,15 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Final
 
+from .provider_info import LazyModule
+
+_awsrequest: Any = LazyModule("botocore.awsrequest")
+_bedrock: Any = LazyModule("pydantic_ai.providers.bedrock")
+_boto3: Any = LazyModule("boto3")
+_botocore: Any = LazyModule("botocore")
+_config: Any = LazyModule("botocore.config")
+_exceptions: Any = LazyModule("botocore.exceptions")
+
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 600.0
 """Seconds without a byte after which an answer counts as lost; whoever asks may be less patient (`in_flight`)."""
@@ -68,10 +77,6 @@ def bedrock_provider(*, base_url: str, key: str | None, environment: Mapping[str
         key: The key to send; without one, requests to Amazon's own address are signed as its tools sign theirs.
         environment: Where the region and the credentials stand.
     """
-    from botocore import UNSIGNED  # noqa: PLC0415 - optional, and 0.3 s  # pyright: ignore[reportMissingTypeStubs] - none
-    from botocore.config import Config  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
-    from pydantic_ai.providers.bedrock import BedrockProvider  # noqa: PLC0415 - optional
-
     options: dict[str, Any] = {
         "retries": {"total_max_attempts": 1},
         "connect_timeout": _CONNECT_S,
@@ -79,22 +84,9 @@ def bedrock_provider(*, base_url: str, key: str | None, environment: Mapping[str
         "max_pool_connections": _AT_ONCE,
     }
     if key or base_url:
-        options["signature_version"] = UNSIGNED
-    client = _client(Config(**options), base_url=base_url, environment=environment)
-    events = client.meta.events
-    events.register("before-parse.bedrock-runtime", _check_complete)
-    if key:
-        # Their own way to send a key refuses addresses like `http://localhost:4000`.
-        events.register("before-send.bedrock-runtime", _Bearer(key))
-    _track_connections(client)
-    return BedrockProvider(bedrock_client=client)
-
-
-def _client(config: Any, *, base_url: str, environment: Mapping[str, str]) -> Any:
-    import boto3  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
-
+        options["signature_version"] = _botocore.UNSIGNED
     region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-    session: Any = boto3.Session(
+    session = _boto3.Session(
         aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
         aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
         aws_session_token=environment.get("AWS_SESSION_TOKEN"),
@@ -102,7 +94,23 @@ def _client(config: Any, *, base_url: str, environment: Mapping[str, str]) -> An
     )
     if base_url and not session.region_name:
         region = _ANYWHERE
-    return session.client("bedrock-runtime", config=config, endpoint_url=base_url or None, region_name=region)
+    client = session.client(
+        "bedrock-runtime", config=_config.Config(**options), endpoint_url=base_url or None, region_name=region
+    )
+    events = client.meta.events
+    events.register("before-parse.bedrock-runtime", _check_complete)
+    if key:
+        # Their own way to send a key refuses addresses like `http://localhost:4000`.
+        events.register("before-send.bedrock-runtime", _Bearer(key))
+    # Each connection knows the request that it carries; botocore has no public way to name its classes.
+    client._endpoint.http_session._manager.pool_classes_by_scheme = {  # noqa: SLF001
+        scheme: type(pool.__name__, (pool,), {"ConnectionCls": type(kind.__name__, (_TrackedConnection, kind), {})})
+        for scheme, pool, kind in (
+            ("http", _awsrequest.AWSHTTPConnectionPool, _awsrequest.AWSHTTPConnection),
+            ("https", _awsrequest.AWSHTTPSConnectionPool, _awsrequest.AWSHTTPSConnection),
+        )
+    }
+    return _bedrock.BedrockProvider(bedrock_client=client)
 
 
 class _Bearer:
@@ -115,36 +123,9 @@ class _Bearer:
 
 def _check_complete(response_dict: Mapping[str, Any], **_: object) -> None:
     """See that all came that was announced; the client itself would read half an answer as an empty one."""
-    from botocore.exceptions import ConnectionClosedError  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
-
     announced, body = response_dict["headers"].get("content-length", ""), response_dict["body"]
     if isinstance(body, bytes) and announced.isdecimal() and len(body) < int(announced):
-        raise ConnectionClosedError(endpoint_url="Bedrock")
-
-
-def _track_connections(client: Any) -> None:
-    """Have each connection know the request that it carries."""
-    from botocore.awsrequest import (  # noqa: PLC0415 - optional  # pyright: ignore[reportMissingTypeStubs] - none
-        AWSHTTPConnection,
-        AWSHTTPConnectionPool,
-        AWSHTTPSConnection,
-        AWSHTTPSConnectionPool,
-    )
-
-    class Http(_TrackedConnection, AWSHTTPConnection):
-        pass
-
-    class Https(_TrackedConnection, AWSHTTPSConnection):
-        pass
-
-    class HttpPool(AWSHTTPConnectionPool):
-        ConnectionCls = Http
-
-    class HttpsPool(AWSHTTPSConnectionPool):
-        ConnectionCls = Https
-
-    manager: Any = client._endpoint.http_session._manager  # noqa: SLF001 - there is no public way
-    manager.pool_classes_by_scheme = {"http": HttpPool, "https": HttpsPool}
+        raise _exceptions.ConnectionClosedError(endpoint_url="Bedrock")
 
 
 class _TrackedConnection:

@@ -97,7 +97,7 @@ async def converse(
     """
     budget = ConversationBudget(model, request, budget_tracker or BudgetTracker())
     runner = _ConversationRunner(
-        model, request, call_tool, budget, max_turns, on_text, on_turns or _ignore, list(request.turns)
+        model, request, call_tool, budget, max_turns, on_text, on_turns or (lambda _: None), list(request.turns)
     )
     seconds = None if deadline_ns is None else (deadline_ns - clock()) / 1e9
     try:
@@ -119,10 +119,6 @@ async def converse(
             raise
         reason = error
     return runner.result(reason)
-
-
-def _ignore(_: object) -> None:
-    pass
 
 
 @dataclass(slots=True)

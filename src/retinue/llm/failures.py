@@ -57,22 +57,22 @@ def translate_error(
         variables: The environment variables that may hold the key.
         cleaner: Takes keys out of what the provider said.
     """
-    from pydantic_ai import exceptions as theirs  # noqa: PLC0415 - optional
-
     if isinstance(error, ExceptionGroup):
         # Several were asked, one after the other: the last word counts.
         last = cast("ExceptionGroup[Exception]", error).exceptions[-1]
         return translate_error(last, model=model, variables=variables, cleaner=cleaner)
-    if isinstance(error, theirs.ModelAPIError):
-        return _api_error(error, model, variables, cleaner)
-    if isinstance(error, theirs.ContentFilterError):
+    # By name: naming the classes themselves would load pydantic-ai.
+    classes = {each.__name__ for each in type(error).__mro__}
+    if "ModelAPIError" in classes:
+        return _api_error(error, classes, model, variables, cleaner)
+    if "ContentFilterError" in classes:
         return OutputInvalid(
             f"The provider of `{model}` filtered the answer.",
             hint="Rephrase the request, or use another model.",
             detail={"stop": "refused"},
         )
     message = _provider_message(error, cleaner)
-    if isinstance(error, theirs.UserError):
+    if "UserError" in classes:
         return InvalidInput(f"`{model}` rejected the request: {message}", hint=_CHANGE)
     kind = type(error).__name__  # of a client: pydantic-ai has no class for it
     if kind in _CREDENTIAL_ERRORS:
@@ -132,10 +132,11 @@ _ERROR_CLASSES: Final[Mapping[str, tuple[type[RetinueError], str, str]]] = {
 """What the classes of pydantic-ai mean, the narrower before the wider: ours, what is said, and what to do next."""
 
 
-def _api_error(error: Any, model: str, variables: Sequence[str], cleaner: Cleaner | None) -> RetinueError:
+def _api_error(
+    error: Any, classes: set[str], model: str, variables: Sequence[str], cleaner: Cleaner | None
+) -> RetinueError:
     """By the class of pydantic-ai, else by the status that the provider answered with."""
     message = _provider_message(error, cleaner)
-    classes = {each.__name__ for each in type(error).__mro__}
     status: int | None = getattr(error, "status_code", None)
     detail: JsonMapping = {} if status is None else {"status": status}
     if classes & {"ModelConnectionError", "ModelRequestTimeout"}:
@@ -196,22 +197,13 @@ def _network_error(model: str, message: str, *, was_reached: bool | None) -> Net
 
 def _provider_message(error: Exception, cleaner: Cleaner | None) -> str:
     """What the provider said, as a sentence that may be shown."""
-    text = (
-        _message_in(getattr(error, "body", None)) or getattr(error, "message", "") or str(error) or type(error).__name__
-    )
-    text = (cleaner or Cleaner({})).text(text[: 4 * _LONGEST])
+    # Providers put it into the body as it is, or as a `message` some `error`s down.
+    body: object = getattr(error, "body", None)
+    for _ in range(3):
+        if isinstance(body, dict):
+            fields = cast("dict[str, object]", body)
+            body = fields["message"] if isinstance(fields.get("message"), str) else fields.get("error")
+    text = (body if isinstance(body, str) else "") or getattr(error, "message", "") or str(error)
+    text = (cleaner or Cleaner({})).text((text or type(error).__name__)[: 4 * _LONGEST])
     sentence = truncate(" ".join(printable(text).split()), _LONGEST)
     return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
-
-
-def _message_in(body: object) -> str:
-    """The message in the body of an error, wherever providers put it."""
-    for _ in range(3):
-        if not isinstance(body, dict):
-            break
-        fields = cast("dict[str, object]", body)
-        message = fields.get("message")
-        if isinstance(message, str):
-            return message
-        body = fields.get("error")
-    return body if isinstance(body, str) else ""

@@ -26,7 +26,7 @@ from retinue.processes.start import spawn
 
 from .failures import timeout_error
 from .port import OnText, Request, Response
-from .pydantic_ai_model import PydanticAIModel
+from .pydantic_ai_model import PydanticAIModel, openai_model
 
 CONTEXT: Final = 4_096
 """Tokens of a conversation, the answer included, unless the caller says otherwise."""
@@ -136,14 +136,9 @@ class LocalModel:
                 self._process = _ServerProcess(
                     str(self._path), name=self.name, threads=self._threads, context=self._context
                 )
-                # The endpoint that `process` is, as any OpenAI-compatible one is spoken to.
-                from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional, and slow to import
-                from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - as above
-
-                provider = OpenAICompatibleProvider("local", base_url=self._process.base_url, api_key=self._process.key)
-                endpoint = self._endpoint = PydanticAIModel(
-                    OpenAIChatModel(self.name, provider=provider), name=self.name, address=self._process.base_url
-                )
+                url = self._process.base_url
+                served = openai_model(self.name, "local", base_url=url, key=self._process.key)
+                endpoint = self._endpoint = PydanticAIModel(served, name=self.name, address=url)
             return endpoint
 
 

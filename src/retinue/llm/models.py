@@ -238,7 +238,12 @@ class Models:
         Definitions and tasks may come with somebody else's project, or from a peer: none of them opens a file of this
         machine as a model. A task names only what its user configured or allowed.
         """
-        configured = self._configured()
+        configured: set[str] = set()  # the full names of the models that somebody set, or made
+        tiers = [each for each in self.tiers.values() if self.configured and not self._is_other_provider(each)]
+        for each in (self.default, *tiers, *self.ready, *self.allowed):
+            with suppress(UnknownName):
+                if each and read_tier(each) is None:
+                    configured.add(self._full_name(each))
         if by == "user" or name in configured:
             return
         is_file = name.partition(":")[0].strip().casefold() in _FILES
@@ -261,16 +266,6 @@ class Models:
                 f"one by `--model`{' or trusts the folder: `retinue trust`' if by == 'definition' else ''}."
             )
         raise AccessDenied(message, hint=hint, path="/model", suggestions=available)
-
-    def _configured(self) -> frozenset[str]:
-        """The full names of the models that somebody set, or made."""
-        tiers = [name for name in self.tiers.values() if self.configured and not self._is_other_provider(name)]
-        names: set[str] = set()
-        for name in (self.default, *tiers, *self.ready, *self.allowed):
-            with suppress(UnknownName):
-                if name and read_tier(name) is None:
-                    names.add(self._full_name(name))
-        return frozenset(names)
 
     def _choice_for_tier(self, tier: Tier, why: str) -> ModelChoice:
         if not self.configured:

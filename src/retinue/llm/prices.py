@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Final
 from retinue.contract.result import Cost
 from retinue.errors import InvalidInput
 
-from .provider_info import PRICED_AS
+from .provider_info import PRICED_AS, LazyModule
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider
-
+    import genai_prices
+    from genai_prices import data_snapshot, types
+else:
+    genai_prices, data_snapshot, types = map(
+        LazyModule, ("genai_prices", "genai_prices.data_snapshot", "genai_prices.types")
+    )
 
 _MILLION: Final = 1e6
 _CACHE_SIZE: Final = 512
@@ -93,9 +97,6 @@ class PriceList:
             return self._own.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
         if self._entry is None:
             return None
-        import genai_prices  # noqa: PLC0415 - optional
-        from genai_prices import types  # noqa: PLC0415 - optional
-
         provider, model = self._entry
         cached = min(tokens_cached, tokens_in)
         usage = types.Usage(
@@ -128,43 +129,34 @@ def price(
         own: A price of one's own, which holds instead of the book's.
         address: The provider's address where it is not its usual one: what is sold there has no price of the usual one.
     """
-    prices = _price_list(name, address) if own is None else PriceList(name, own=own)
+    prices = _price_list(name, address=address) if own is None else PriceList(name, own=own)
     return prices.cost(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
-def _price_list(name: str, address: str) -> PriceList:
-    return PriceList(name, address=address)
+_price_list = lru_cache(maxsize=_CACHE_SIZE)(PriceList)
 
 
-def _find_entry(name: str, address: str) -> "tuple[Provider, ModelInfo] | None":
-    try:
-        from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional, and 60 ms
-    except ImportError:
-        return None
+def _find_entry(name: str, address: str) -> "tuple[types.Provider, types.ModelInfo] | None":
     provider, _, model = name.partition(":")
     try:
-        return get_snapshot().find_provider_model(
+        return data_snapshot.get_snapshot().find_provider_model(
             model, None, None if address else PRICED_AS.get(provider, provider), address or None
         )
-    except LookupError:
+    except (ImportError, LookupError):  # no book is installed, or it does not name the model
         return None
 
 
 @lru_cache(maxsize=1)
 def _book_date() -> str:
     """The newest day until today that the book's prices speak of: it was kept at least until then."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - optional
-
     today = datetime.now(tz=UTC).date()
-    days = (day for provider in get_snapshot().providers for model in provider.models for day in _days(model))
-    return max((day for day in days if day <= today), default=today).isoformat()
-
-
-def _days(model: "ModelInfo") -> "list[date]":
-    dated = [*(model.prices if isinstance(model.prices, list) else ()), *(model.price_variants or ())]
-    starts = (getattr(each.constraint, "start_date", None) for each in dated)
-    return [start for start in starts if start is not None]
+    newest: date | None = None
+    for model in (model for provider in data_snapshot.get_snapshot().providers for model in provider.models):
+        for each in (*(model.prices if isinstance(model.prices, list) else ()), *(model.price_variants or ())):
+            start: date | None = getattr(each.constraint, "start_date", None)
+            if start is not None and start <= today and (newest is None or start > newest):
+                newest = start
+    return (newest or today).isoformat()
 
 
 @dataclass(frozen=True, slots=True)

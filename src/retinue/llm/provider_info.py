@@ -3,11 +3,28 @@
 `providers` opens them. A name that is not here may still be right: new models appear faster than any list of them.
 """
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from retinue.contract.names import nearest
+
+
+class LazyModule:
+    """A module of an optional package, imported whenever something of it is used, so that nobody else pays for it.
+
+    Nothing is kept: what is missing raises its `ImportError` at the use, where it is translated.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(importlib.import_module(self._name), name)
+
+
+_models: Any = LazyModule("pydantic_ai.models")
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "alibaba": ("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
@@ -112,10 +129,9 @@ def nearest_provider(name: str) -> tuple[str, ...]:
 
 def nearest_models(name: str) -> tuple[str, ...]:
     """The known models that `name` (`provider:model`) was probably meant to be, of its provider where that has any."""
-    from pydantic_ai.models import known_model_names  # noqa: PLC0415 - optional, and only a mistake pays for it
-
     provider, _, model = name[:_LONGEST].partition(":")
-    names = [each for each in known_model_names() if ":" in each and not each.startswith("gateway/")]
+    all_names: list[str] = _models.known_model_names()
+    names = [each for each in all_names if ":" in each and not each.startswith("gateway/")]
     candidates = [each for each in names if each.startswith(f"{provider}:")] or names
     by_model = {each.partition(":")[2]: each for each in reversed(candidates)}
     same = (by_model[model],) if model in by_model and candidates is names else ()

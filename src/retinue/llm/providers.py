@@ -22,14 +22,17 @@ from .provider_info import (
     KEYS,
     OPTIONAL_KEYS,
     PROVIDERS,
+    LazyModule,
     ProviderSettings,
     address_of,
     nearest_provider,
 )
-from .pydantic_ai_model import PydanticAIModel
+from .pydantic_ai_model import PydanticAIModel, openai_model
 
 if TYPE_CHECKING:
-    from pydantic_ai.models import Model
+    from pydantic_ai import models, providers
+else:
+    models, providers = LazyModule("pydantic_ai.models"), LazyModule("pydantic_ai.providers")
 
 _LOCAL_ADDRESSES: Final[Mapping[str, str]] = {
     "litellm": "http://localhost:4000",
@@ -101,29 +104,27 @@ def check_provider(name: str, settings: ProviderSettings) -> None:
     """
     provider = name.partition(":")[0]
     if provider not in PROVIDERS and not settings.base_url:
-        raise _unknown_provider(name, provider)
+        near, model = nearest_provider(provider), name.partition(":")[2]
+        hint = f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}."
+        if near:
+            hint = f"Did you mean `{near[0]}:{printable(model[:200])}`? "
+            hint += f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
+        suggestions = tuple(f"{each}:{model}" for each in near) or PROVIDERS
+        raise UnknownName(f"Unknown model provider {provider[:200]!r}.", hint=hint, suggestions=suggestions)
     _check_address(provider, settings.base_url)
 
 
 def _pydantic_model(
     provider: str, model: str, base_url: str, environment: Mapping[str, str], key: str | None
-) -> "Model":
+) -> "models.Model":
     """The model of pydantic-ai."""
-    from pydantic_ai.models import infer_model  # noqa: PLC0415 - optional, and 0.7 s
-
     if provider not in PROVIDERS or (provider in _SPEAK_CHAT and base_url):
-        from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - optional
-        from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415 - optional
-
-        inner_provider = OpenAICompatibleProvider(provider, base_url=base_url, api_key=key or _NO_KEY)
-        return OpenAIChatModel(model, provider=inner_provider)
+        return openai_model(model, provider, base_url=base_url, key=key or _NO_KEY)
 
     def provider_for(name: str) -> Any:
         if name == "bedrock":
             return bedrock_provider(base_url=base_url, key=key, environment=environment)
-        from pydantic_ai.providers import infer_provider_class  # noqa: PLC0415 - optional
-
-        provider_class = infer_provider_class(name)
+        provider_class = providers.infer_provider_class(name)
         accepted = inspect.signature(provider_class.__init__).parameters
         options: dict[str, str] = {}
         address_option = next((each for each in _ADDRESS_OPTIONS if each in accepted), "")
@@ -143,7 +144,7 @@ def _pydantic_model(
             provider.client.base_url = base_url
         return provider
 
-    return infer_model(f"{provider}:{model}", provider_for)
+    return models.infer_model(f"{provider}:{model}", provider_for)
 
 
 def _variables(provider: str, settings: ProviderSettings) -> tuple[str, ...]:
@@ -186,19 +187,6 @@ def _check_address(provider: str, base_url: str) -> None:
             f"{base_url[:200]!r} is not a valid provider URL.",
             hint=f"Give `models.base_url.{provider}` as `https://host/path`.",
         )
-
-
-def _unknown_provider(name: str, provider: str) -> UnknownName:
-    near = nearest_provider(provider)
-    model = name.partition(":")[2]
-    return UnknownName(
-        f"Unknown model provider {provider[:200]!r}.",
-        hint=f"Did you mean `{near[0]}:{printable(model[:200])}`? "
-        f"For another endpoint set `models.base_url.{printable(provider[:80])}`."
-        if near
-        else f"The providers are {', '.join(f'`{each}`' for each in PROVIDERS)}.",
-        suggestions=tuple(f"{each}:{model}" for each in near) or PROVIDERS,
-    )
 
 
 @contextmanager

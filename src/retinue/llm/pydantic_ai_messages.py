@@ -12,10 +12,13 @@ from retinue.contract.model import JsonMapping
 from retinue.errors import ParseError
 
 from .port import AssistantMessage, ToolCall, ToolResults, Turn, UserMessage
+from .provider_info import LazyModule
 from .tool_calls import MAX_ARGUMENTS, json_text, unique_ids
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse, ModelResponsePart, ToolCallPart
+    from pydantic_ai import messages as types
+else:
+    types = LazyModule("pydantic_ai.messages")
 
 _EMPTY: Final = "(empty)"
 """Providers refuse a text that is empty."""
@@ -35,12 +38,8 @@ class NativeMessage:
 
     def to_json(self) -> JsonMapping:
         """It as JSON data."""
-        from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - optional
-
-        return {
-            "provider": self.provider,
-            "message": ModelMessagesTypeAdapter.dump_python([self.message], mode="json")[0],
-        }
+        message = types.ModelMessagesTypeAdapter.dump_python([self.message], mode="json")[0]
+        return {"provider": self.provider, "message": message}
 
 
 class MessageTranslator:
@@ -51,16 +50,12 @@ class MessageTranslator:
     """
 
     def __init__(self, provider: str) -> None:
-        from pydantic_ai import messages  # noqa: PLC0415 - optional
-
         self._provider = provider
-        self._types = messages
 
-    def to_messages(self, turns: Sequence[Turn]) -> "list[ModelMessage]":
+    def to_messages(self, turns: Sequence[Turn]) -> "list[types.ModelMessage]":
         """These turns as messages; what several turns of the asking side say follows each other in one message."""
-        types = self._types
-        messages: list[ModelMessage] = []
-        parts: list[ModelRequestPart] = []
+        messages: list[types.ModelMessage] = []
+        parts: list[types.ModelRequestPart] = []
         for turn in turns:
             match turn:
                 case UserMessage(text):
@@ -76,24 +71,23 @@ class MessageTranslator:
                     if parts:
                         messages.append(types.ModelRequest(parts))
                         parts = []
-                    messages.append(self._native_message(turn) or self._from_turn(turn))
+                    messages.append(self._native_message(turn) or _from_turn(turn))
                 case _:
                     assert_never(turn)
         if parts:
             messages.append(types.ModelRequest(parts))
         return messages
 
-    def to_turn(self, message: "ModelResponse", *, output_tool: str = "") -> AssistantMessage:
+    def to_turn(self, message: "types.ModelResponse", *, output_tool: str = "") -> AssistantMessage:
         """What the provider said as a turn.
 
         Args:
             message: Its response.
             output_tool: The name of the tool whose arguments are the final answer; empty when there is none.
         """
-        types = self._types
         texts: list[str] = []
-        calls: list[ToolCallPart] = []
-        output_call: ToolCallPart | None = None
+        calls: list[types.ToolCallPart] = []
+        output_call: types.ToolCallPart | None = None
         for part in message.parts:
             if isinstance(part, types.TextPart):
                 texts.append(part.content)
@@ -122,31 +116,31 @@ class MessageTranslator:
             "".join(texts), tool_calls, native=NativeMessage(self._provider, message) if is_complete else None
         )
 
-    def _native_message(self, turn: AssistantMessage) -> "ModelResponse | None":
+    def _native_message(self, turn: AssistantMessage) -> "types.ModelResponse | None":
         native: object = turn.native
         if isinstance(native, NativeMessage):
-            return cast("ModelResponse", native.message) if native.provider == self._provider else None
+            return cast("types.ModelResponse", native.message) if native.provider == self._provider else None
         if not isinstance(native, dict):
             return None
         stored = cast("JsonMapping", native)
         if stored.get("provider") != self._provider:
             return None
         try:
-            (message,) = self._types.ModelMessagesTypeAdapter.validate_python([stored.get("message")])
+            (message,) = types.ModelMessagesTypeAdapter.validate_python([stored.get("message")])
         except ValueError:
             return None
-        return message if isinstance(message, self._types.ModelResponse) else None
-
-    def _from_turn(self, turn: AssistantMessage) -> "ModelResponse":
-        types = self._types
-        parts: list[ModelResponsePart] = []
-        if turn.text or not turn.tool_calls:
-            parts.append(types.TextPart(turn.text or _EMPTY))
-        parts.extend(types.ToolCallPart(use.name, use.arguments or {}, use.id) for use in turn.tool_calls)
-        return types.ModelResponse(parts)
+        return message if isinstance(message, types.ModelResponse) else None
 
 
-def _tool_call(call: "ToolCallPart") -> ToolCall:
+def _from_turn(turn: AssistantMessage) -> "types.ModelResponse":
+    parts: list[types.ModelResponsePart] = []
+    if turn.text or not turn.tool_calls:
+        parts.append(types.TextPart(turn.text or _EMPTY))
+    parts.extend(types.ToolCallPart(use.name, use.arguments or {}, use.id) for use in turn.tool_calls)
+    return types.ModelResponse(parts)
+
+
+def _tool_call(call: "types.ToolCallPart") -> ToolCall:
     args = call.args
     if isinstance(args, dict):
         return ToolCall(call.tool_call_id, call.tool_name, args)

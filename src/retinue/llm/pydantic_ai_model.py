@@ -6,10 +6,13 @@ whoever makes an attempt decides that.
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal, cast
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from retinue.contract.credentials import Cleaner
 from retinue.contract.definition import ToolSpec
+from retinue.contract.model import JsonMapping
 from retinue.contract.result import Cost, Usage
 from retinue.errors import InvalidInput, NetworkError, OutputInvalid, RetinueError
 
@@ -17,15 +20,15 @@ from ._bedrock import in_flight
 from .failures import timeout_error, translate_error
 from .port import AnswerShape, OnText, Request, Response, StopReason
 from .prices import Price, PriceList
+from .provider_info import LazyModule
 from .pydantic_ai_messages import MessageTranslator
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage, ModelResponse
-    from pydantic_ai.models import Model, ModelRequestParameters
-    from pydantic_ai.profiles import ModelProfile
-    from pydantic_ai.settings import ModelSettings
-    from pydantic_ai.tools import ToolDefinition
-
+    from pydantic_ai import messages, models, output, profiles, settings, tools
+else:
+    messages, models, output, tools = (
+        LazyModule(f"pydantic_ai.{name}") for name in ("messages", "models", "output", "tools")
+    )
 
 _STREAMED: Final = 16_384
 """Tokens of an answer from which on it is streamed whether anybody hears it or not: some clients insist on it."""
@@ -70,7 +73,7 @@ class PydanticAIModel:
 
     def __init__(
         self,
-        model: "Model",
+        model: "models.Model",
         *,
         name: str = "",
         price: Price | None = None,
@@ -78,19 +81,17 @@ class PydanticAIModel:
         variables: Sequence[str] = (),
         cleaner: Cleaner | None = None,
     ) -> None:
-        from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415 - optional
-        from pydantic_ai.tools import ToolDefinition  # noqa: PLC0415 - optional
-
         self.model = model
         self.name = name or f"{model.system}:{model.model_name}"
-        self._profile = _profile_of(model)
+        self._profile: profiles.ModelProfile = {}
+        with suppress(NotImplementedError):  # nothing is known of one that only hands on to others
+            self._profile = model.profile
         limit: object = self._profile.get("anthropic_max_output_tokens")
         self.max_output: int | None = limit if isinstance(limit, int) else None
         self._messages = MessageTranslator(f"{model.system} {address}".strip())
         self._prices = PriceList(self.name, own=price, address=address)
         self._variables, self._cleaner = tuple(variables), cleaner
-        self._parameters, self._definition = ModelRequestParameters, ToolDefinition
-        self._tools: tuple[Sequence[ToolSpec], list[ToolDefinition]] = ((), [])
+        self._tools: tuple[Sequence[ToolSpec], list[tools.ToolDefinition]] = ((), [])
 
     def __repr__(self) -> str:
         return f"PydanticAIModel({self.name!r})"
@@ -100,20 +101,20 @@ class PydanticAIModel:
         if request.tools and not self._profile.get("supports_tools", True):
             raise InvalidInput(f"`{self.name}` cannot use tools.", hint="Use a model that can, or ask without tools.")
         parameters, output_tool = self._request_parameters(request)
-        settings = self._settings(request)
+        options = self._settings(request)
         seconds = request.timeout_s
         timer = asyncio.timeout(seconds)
         try:
             async with timer:
-                messages = self.model.prepare_messages(self._messages.to_messages(request.turns), parameters)
+                native = self.model.prepare_messages(self._messages.to_messages(request.turns), parameters)
                 # Have connections that belong to this event loop; an agent of pydantic-ai does it before each
                 # run.
                 self.model._refresh_http_client()  # pyright: ignore[reportPrivateUsage] - there is no public way  # noqa: SLF001
                 with in_flight():
                     if on_text is None and (request.max_tokens or 0) <= _STREAMED:
-                        response = await self.model.request(messages, settings, parameters)
+                        response = await self.model.request(native, options, parameters)
                     else:
-                        response = await self._stream(messages, settings, parameters, on_text)
+                        response = await self._stream(native, options, parameters, on_text)
         except TimeoutError as error:
             if seconds is not None and timer.expired():
                 raise timeout_error(self.name, seconds) from error
@@ -143,11 +144,10 @@ class PydanticAIModel:
         ignored: list[str] = []
         if request.effort is not None and not (self._supports_thinking and self._has_thinking_room(request)):
             ignored.append("effort")
-        settings = self.model.unsupported_settings
-        if request.temperature is not None and "temperature" in settings:
-            ignored.append("temperature")
-        if request.max_tokens is not None and "max_tokens" in settings:
-            ignored.append("max_tokens")
+        names = self.model.unsupported_settings
+        ignored += [
+            name for name in ("temperature", "max_tokens") if getattr(request, name) is not None and name in names
+        ]
         return tuple(ignored)
 
     async def close(self) -> None:
@@ -159,48 +159,33 @@ class PydanticAIModel:
     def _supports_thinking(self) -> bool:
         return bool(self._profile.get("supports_thinking") or self._profile.get("thinking_always_enabled"))
 
-    def _request_parameters(self, request: Request) -> "tuple[ModelRequestParameters, str]":
+    def _request_parameters(self, request: Request) -> "tuple[models.ModelRequestParameters, str]":
         """Tools, instructions and the shape of the answer; and the name of the tool whose arguments are the answer."""
-        from pydantic_ai.messages import InstructionPart  # noqa: PLC0415 - optional
-
-        parts = [InstructionPart(request.instructions)] if request.instructions else []
-        tools = self._tool_definitions(request.tools)
+        parts = [messages.InstructionPart(request.instructions)] if request.instructions else []
+        if request.tools is not self._tools[0]:  # those of the last request are kept, for the next is mostly alike
+            self._tools = (
+                request.tools,
+                [_tool(spec.name, spec.description, spec.input_schema) for spec in request.tools],
+            )
+        definitions = self._tools[1]
+        parameters = models.ModelRequestParameters(function_tools=definitions, instruction_parts=parts)
         shape = request.shape
         if shape is None:
-            return self._parameters(function_tools=tools, instruction_parts=parts), ""
-        from pydantic_ai.output import OutputObjectDefinition  # noqa: PLC0415 - optional
-
+            return parameters, ""
         mode = self._mode(request, shape)
-        strict = False if is_open(shape.schema) else None
         if mode == "tool":
             name = shape.name
-            while any(tool.name == name for tool in tools):
+            while any(tool.name == name for tool in definitions):
                 name += "_"
-            output = self._definition(
-                name=name,
-                description=shape.description or None,
-                parameters_json_schema=shape.schema,
-                kind="output",
-                strict=strict,
-            )
-            parameters = self._parameters(
-                function_tools=tools,
-                instruction_parts=parts,
-                output_mode="tool",
-                output_tools=[output],
-                allow_text_output=False,
-            )
-            return parameters, name
-        target = OutputObjectDefinition(
+            answer = replace(_tool(name, shape.description or None, shape.schema), kind="output")
+            return replace(parameters, output_mode="tool", output_tools=[answer], allow_text_output=False), name
+        target = output.OutputObjectDefinition(
             json_schema=shape.schema,
             name=shape.name,
             description=shape.description or None,
-            strict=strict,
+            strict=_strictness(shape.schema),
         )
-        parameters = self._parameters(
-            function_tools=tools, instruction_parts=parts, output_mode=mode, output_object=target
-        )
-        return parameters, ""
+        return replace(parameters, output_mode=mode, output_object=target), ""
 
     def _mode(self, request: Request, shape: AnswerShape) -> Literal["native", "tool", "prompted"]:
         """How an answer of a shape is asked for: the stricter the better, where nothing of the shape is lost."""
@@ -214,37 +199,22 @@ class PydanticAIModel:
             return "prompted"  # whoever thinks first cannot be made to use a tool
         return "tool" if self._profile.get("supports_tools", True) else "prompted"
 
-    def _tool_definitions(self, specs: Sequence[ToolSpec]) -> "list[ToolDefinition]":
-        """The tools as pydantic-ai knows them; those of the last request are kept, for the next is mostly alike."""
-        if specs is not self._tools[0]:
-            definitions = [
-                self._definition(
-                    name=spec.name,
-                    description=spec.description,
-                    parameters_json_schema=spec.input_schema,
-                    strict=False if is_open(spec.input_schema) else None,
-                )
-                for spec in specs
-            ]
-            self._tools = (specs, definitions)
-        return self._tools[1]
-
-    def _settings(self, request: Request) -> "ModelSettings":
-        settings: ModelSettings = {"max_retries": 0}
+    def _settings(self, request: Request) -> "settings.ModelSettings":
+        options: settings.ModelSettings = {"max_retries": 0}
         if request.max_tokens is not None:
-            settings["max_tokens"] = request.max_tokens
+            options["max_tokens"] = request.max_tokens
         if request.temperature is not None:
-            settings["temperature"] = request.temperature
+            options["temperature"] = request.temperature
         if request.timeout_s is not None:
-            settings["timeout"] = request.timeout_s
+            options["timeout"] = request.timeout_s
         if request.effort is not None and self._supports_thinking and self._has_thinking_room(request):
-            settings["thinking"] = request.effort
+            options["thinking"] = request.effort
         if request.tools and self._profile.get("supports_cache"):
             # Tools mean more requests to come, and each repeats what the one before it said.
-            settings["cache"] = True
+            options["cache"] = True
         for name in self.model.unsupported_settings:
-            settings.pop(name, None)
-        return settings
+            options.pop(name, None)
+        return options
 
     def _has_thinking_room(self, request: Request) -> bool:
         """Whether thinking leaves an answer: where it is a number of tokens, that must be less than all."""
@@ -256,25 +226,18 @@ class PydanticAIModel:
 
     async def _stream(
         self,
-        messages: "list[ModelMessage]",
-        settings: "ModelSettings",
-        parameters: "ModelRequestParameters",
+        native: "list[messages.ModelMessage]",
+        options: "settings.ModelSettings",
+        parameters: "models.ModelRequestParameters",
         on_text: OnText | None,
-    ) -> "ModelResponse":
-        from pydantic_ai.messages import (  # noqa: PLC0415 - optional
-            PartDeltaEvent,
-            PartStartEvent,
-            TextPart,
-            TextPartDelta,
-        )
-
+    ) -> "messages.ModelResponse":
         length = 0
-        async with self.model.request_stream(messages, settings, parameters) as stream:
+        async with self.model.request_stream(native, options, parameters) as stream:
             async for event in stream:
                 piece = ""
-                if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                if isinstance(event, messages.PartStartEvent) and isinstance(event.part, messages.TextPart):
                     piece = event.part.content
-                elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                elif isinstance(event, messages.PartDeltaEvent) and isinstance(event.delta, messages.TextPartDelta):
                     piece = event.delta.content_delta
                 if piece:
                     length += len(piece)
@@ -294,7 +257,7 @@ class PydanticAIModel:
     def _no_answer_error(self) -> OutputInvalid:
         return OutputInvalid(f"What `{self.name}` sent is not an answer.", hint="Try again, or use another model.")
 
-    def _is_complete(self, response: "ModelResponse") -> bool:
+    def _is_complete(self, response: "messages.ModelResponse") -> bool:
         """Whether a stream came to its end: some servers never say why they stop, but then they say what it took."""
         if response.state == "incomplete":
             return False
@@ -306,7 +269,7 @@ class PydanticAIModel:
         has_reason = response.finish_reason != "stop" or (response.provider_details or {}).get("finish_reason")
         return bool(has_reason) or (response.usage.has_values() and not response.usage.unmeasured_requests)
 
-    def _usage(self, response: "ModelResponse") -> Usage:
+    def _usage(self, response: "messages.ModelResponse") -> Usage:
         used = response.usage
         # Another model than the one asked only when the provider says that another one answered.
         provider, _, name = self.name.partition(":")
@@ -334,12 +297,23 @@ class PydanticAIModel:
         )
 
 
-def _profile_of(model: "Model") -> "ModelProfile":
-    """What the model can do; nothing is known of one that only hands on to others."""
-    try:
-        return model.profile
-    except NotImplementedError:
-        return {}
+def _tool(name: str, description: str | None, schema: JsonMapping) -> "tools.ToolDefinition":
+    return tools.ToolDefinition(
+        name=name, description=description, parameters_json_schema=schema, strict=_strictness(schema)
+    )
+
+
+def _strictness(schema: JsonMapping) -> bool | None:
+    """A provider that is strict would close what is open; None leaves it to the provider."""
+    return False if is_open(schema) else None
+
+
+def openai_model(name: str, provider: str, *, base_url: str, key: str) -> "models.Model":
+    """The model that an address serves as OpenAI's chat completions do, called `provider` in messages."""
+    chat: Any = LazyModule("pydantic_ai.models.openai")
+    compatible: Any = LazyModule("pydantic_ai.providers.openai_compatible")
+    endpoint = compatible.OpenAICompatibleProvider(provider, base_url=base_url, api_key=key)
+    return chat.OpenAIChatModel(name, provider=endpoint)
 
 
 _MAX_DEPTH: Final = 64

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from retinue.conformance.answer_checks import (
-    any_answer,
+    CheckTable,
+    all_answers,
     each_answer,
     each_object,
     each_object_in_exchange,
@@ -17,14 +18,12 @@ from retinue.conformance.answer_checks import (
     is_nonblank,
     object_at,
     object_in,
-    passes_strict_reader,
     quote,
     quote_member,
     same_members,
     strict_object,
-    unmixed,
 )
-from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
+from retinue.conformance.port import Probe, ProbeExchange, ProbeFactory, RequestTemplate
 from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
 from retinue.contract import json
 from retinue.contract.fault import Fault
@@ -56,6 +55,9 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
 # Checks.
 
 
+CHECKS: Final = CheckTable("agent_http")
+"""By the requirement's name."""
+
 _STATES: Final = ("pending", "working", "completed", "failed", "canceled")
 _YOURS: Final = frozenset({"invalid_input", "parse_error", "validation_error", "bad_request", 400, 422})
 _TIMESTAMP_FIELDS: Final = ("timestamp", "created_at", "updated_at")
@@ -64,6 +66,7 @@ _TIMESTAMP_FIELDS: Final = ("timestamp", "created_at", "updated_at")
 # The record.
 
 
+@CHECKS.add(each_object, "record", "corrected")
 def _record(body: JsonObject) -> Iterator[str]:
     if not isinstance(body.get("id"), str):
         yield f"`id` is {quote_member(body, 'id')}"
@@ -71,27 +74,32 @@ def _record(body: JsonObject) -> Iterator[str]:
         yield f"`status` is {quote_member(body, 'status')}, and has no `state`"
 
 
+@CHECKS.add(each_object_in_exchange, "id")
 def _id(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     task_id = exchange.probe.task.id
     if body.get("id") != task_id:
         yield f"`id` is {quote_member(body, 'id')}, and {quote(task_id)} was posted"
 
 
+@CHECKS.add(each_object, "any-task")
 def _any_task(body: JsonObject) -> Iterator[str]:
     if _failed(body):
         yield f"it failed: {_why(body)}"
 
 
+@CHECKS.add(each_object, "any-question")
 def _any_question(body: JsonObject) -> Iterator[str]:
     if "response_message" not in body and not _status(body).get("message"):
         yield "the record says nothing"
 
 
+@CHECKS.add(each_object, "response")
 def _response(body: JsonObject) -> Iterator[str]:
     if _status(body).get("state") == "completed" and not _parts(body) and not body.get("artifacts"):
         yield "it is completed, and there is no `response_message` with parts and no artifact"
 
 
+@CHECKS.add(each_object, "parts")
 def _part_types(body: JsonObject) -> Iterator[str]:
     for at, part in enumerate(_parts(body)):
         place = f"`response_message.parts[{at}]`"
@@ -104,12 +112,14 @@ def _part_types(body: JsonObject) -> Iterator[str]:
             yield f"{place}: `data` is missing"
 
 
+@CHECKS.add(each_object, "artifacts")
 def _artifacts(body: JsonObject) -> Iterator[str]:
     artifacts = body.get("artifacts", [])
     if not isinstance(artifacts, list) or not all(isinstance(artifact, dict) for artifact in artifacts):
         yield f"`artifacts` is {quote(artifacts)}"
 
 
+@CHECKS.add(each_object, "timestamps")
 def _timestamps(body: JsonObject) -> Iterator[str]:
     for holder in (body, _status(body)):
         for name in _TIMESTAMP_FIELDS:
@@ -120,6 +130,7 @@ def _timestamps(body: JsonObject) -> Iterator[str]:
                 yield f"`{name}` is {quote(value)}"
 
 
+@CHECKS.add(each_object, "no-nulls")
 def _no_nulls(body: JsonObject) -> Iterator[str]:
     for place, holder in (("", body), ("status.", _status(body))):
         yield from (f"`{place}{name}` is null" for name, value in holder.items() if value is None)
@@ -128,11 +139,13 @@ def _no_nulls(body: JsonObject) -> Iterator[str]:
 # Failures.
 
 
+@CHECKS.add(each_object, "refuses")
 def _refuses(body: JsonObject) -> Iterator[str]:
     if not _failed(body):
         yield f"it is not an error: {quote(body)}"
 
 
+@CHECKS.add(each_object, "error-message")
 def _error_message(body: JsonObject) -> Iterator[str]:
     fault = _fault(body)
     message = _error(body).get("message") or _status(body).get("message") or (fault.message if fault else None)
@@ -140,12 +153,14 @@ def _error_message(body: JsonObject) -> Iterator[str]:
         yield f"its message is {quote(message)}"
 
 
+@CHECKS.add(each_object, "error-code")
 def _error_code(body: JsonObject) -> Iterator[str]:
     code = _error(body).get("code")
     if not isinstance(code, str | int) or code not in _YOURS:
         yield f"its code is {quote(code)}"
 
 
+@CHECKS.add(each_object, "error-hint")
 def _error_hint(body: JsonObject) -> Iterator[str]:
     error = _error(body)
     if not error.get("hint") and not error.get("suggestions"):
@@ -155,6 +170,7 @@ def _error_hint(body: JsonObject) -> Iterator[str]:
 # Behaviour.
 
 
+@CHECKS.add(all_answers, "free-parameters")
 def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     bodies = {name: object_in(exchange.text or "") for name, exchange in exchanges.items()}
     valid, odd = bodies["valid"], bodies["unknown_parameter"]
@@ -198,29 +214,10 @@ def _parts(body: JsonObject) -> list[JsonValue]:
     return parts if isinstance(parts, list) else cast("list[JsonValue]", [])
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "answers": any_answer,
+CHECKS.update({
     "json": each_answer(strict_object),
-    "record": each_object(_record),
     "state": each_object(expect_member("status.state", lambda value: value in _STATES)),
-    "id": each_object_in_exchange(_id),
-    "any-task": each_object(_any_task),
-    "any-question": each_object(_any_question),
-    "response": each_object(_response),
-    "parts": each_object(_part_types),
     "role": each_object(expect_member("response_message.role", lambda value: value == "agent", within_object=True)),
-    "artifacts": each_object(_artifacts),
-    "timestamps": each_object(_timestamps),
-    "no-nulls": each_object(_no_nulls),
-    "refuses": each_object(_refuses),
-    "error-message": each_object(_error_message),
-    "error-code": each_object(_error_code),
-    "error-hint": each_object(_error_hint),
     "not-ascii": each_object_in_exchange(garbled_values),
-    "free-parameters": _free_parameters,
     "steady": same_members("status/state"),
-    "unmixed": unmixed,
-    "corrected": each_object(_record),
-    "strict": passes_strict_reader("agent_http"),
-}
-"""By the requirement's name."""
+})  # fmt: skip

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Final, cast
 
 from retinue.conformance.answer_checks import (
+    CheckTable,
     ObjectInspector,
-    any_answer,
+    all_answers,
     each_answer,
     each_object,
     each_object_in_exchange,
@@ -25,31 +26,20 @@ from retinue.conformance.answer_checks import (
     object_at,
     object_in,
     objects_at,
-    passes_strict_reader,
     quote,
     quote_member,
     same_members,
     strict_object,
-    unmixed,
     values_in,
 )
-from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
-from retinue.conformance.requests import GOOD, HOSTILE, ODD, text_probe
+from retinue.conformance.port import Probe, ProbeExchange, ProbeFactory, RequestTemplate
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, adapted, text_probe
 from retinue.contract import spec_exact
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.names import fold, to_kebab
 from retinue.errors import InvalidInput
 
 # Probes.
-
-
-def _with_target(make_probe: ProbeFactory) -> ProbeFactory:
-    """The block has a line for the target, so there has to be one."""
-
-    def with_target(template: RequestTemplate) -> Probe:
-        return make_probe(template if template.target else replace(template, target="VALID-TARGET"))
-
-    return with_target
 
 
 def _partial_data(template: RequestTemplate) -> Probe:
@@ -62,9 +52,8 @@ def _outside_target(template: RequestTemplate) -> Probe:
     return Probe("outside", task, "Its target is a path that leads out of the repository.")
 
 
-PROBES: Final[Mapping[str, ProbeFactory]] = {
-    name: _with_target(ask)
-    for name, ask in {
+PROBES: Final[Mapping[str, ProbeFactory]] = adapted(
+    {
         **GOOD,
         **ODD,
         "partial_data": _partial_data,
@@ -73,12 +62,17 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
         "no_operation": text_probe(
             "no_operation", "**Agent:** agent\n**Target:** VALID-TARGET\n**Context:** none\n", "It names no operation."
         ),
-    }.items()
-}
+    },
+    # The block has a line for the target, so there has to be one.
+    lambda template: template if template.target else replace(template, target="VALID-TARGET"),
+)
 
 
 # Checks.
 
+
+CHECKS: Final = CheckTable("markdown_json")
+"""By the requirement's name."""
 
 _STATUSES: Final = ("success", "partial", "error")
 _ERROR_TYPES: Final = ("missing_file", "invalid_input", "parse_error", "access_denied", "timeout", "internal_error")
@@ -93,24 +87,28 @@ _OUTSIDE_TEXT: Final = "root:x:0:0"
 _STATUS: Final = expect_member("status", lambda value: value in _STATUSES)
 
 
+@CHECKS.add(each_object_in_exchange, "agent")
 def _agent(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     expected, actual = exchange.probe.task.agent, body.get("agent")
     if not isinstance(actual, str) or fold(actual) != expected:
         yield f"`agent` is {quote_member(body, 'agent')}, and `{to_kebab(expected)}` was asked"
 
 
+@CHECKS.add(each_object, "what")
 def _what(body: JsonObject) -> Iterator[str]:
     name = "error_type" if body.get("status") == "error" else "operation"
     if not is_nonblank(body.get(name)):
         yield f"`{name}` is {quote_member(body, name)}"
 
 
+@CHECKS.add(each_object_in_exchange, "operation")
 def _operation(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     expected, actual = exchange.probe.task.skill, body.get("operation")
     if body.get("status") != "error" and expected and (not isinstance(actual, str) or fold(actual) != expected):
         yield f"`operation` is {quote_member(body, 'operation')}, and `{to_kebab(expected)}` was asked"
 
 
+@CHECKS.add(each_object_in_exchange, "validator")
 def _validator(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     expected, actual = exchange.probe.task.agent, str(body.get("agent"))
     # C46: a name may be spelled in snake_case; and a text that is no request names nobody, so any name will do.
@@ -121,6 +119,7 @@ def _validator(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
         yield error.message
 
 
+@CHECKS.add(each_object, "required")
 def _required(body: JsonObject) -> Iterator[str]:
     status = body.get("status")
     required = [
@@ -136,19 +135,20 @@ def _required(body: JsonObject) -> Iterator[str]:
 # The spec's own tests, assertion by assertion.
 
 
+@CHECKS.add(each_object_in_exchange, "success-test")
 def _success_test(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from missing(body, "status", "agent", "version", "result", "metadata")
     if body.get("status") != "success":
         message = body.get("message")
         yield f"`status` is {quote_member(body, 'status')}" + (f": {quote(message)}" if message else "")
     yield from _agent(body, exchange)
-    milliseconds = _metadata(body).get("execution_time_ms")
-    if not isinstance(milliseconds, int) or isinstance(
-        milliseconds, bool
-    ):  # C5: the spec's `isinstance` lets a boolean pass
+    milliseconds = object_at(body, "metadata").get("execution_time_ms")
+    # C5: the spec's own `isinstance` lets a boolean pass.
+    if not isinstance(milliseconds, int) or isinstance(milliseconds, bool):
         yield f"`metadata.execution_time_ms` is {quote(milliseconds)}, and no integer"
 
 
+@CHECKS.add(each_object, "error-test")
 def _error_test(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
         yield f"`status` is {quote_member(body, 'status')}"
@@ -158,6 +158,7 @@ def _error_test(body: JsonObject) -> Iterator[str]:
         yield f"`recovery_suggestions` is {quote(suggestions)}"
 
 
+@CHECKS.add(each_object, "partial-test")
 def _partial_test(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "partial":
         return
@@ -182,6 +183,7 @@ def _each_warning(name: str, is_valid: Callable[[JsonValue], bool] = is_nonblank
     return inspect
 
 
+@CHECKS.add(each_object, "degrades")
 def _degrades(body: JsonObject) -> Iterator[str]:
     if body.get("status") == "error":
         yield f"`status` is `error`: {quote(body.get('message'))}"
@@ -190,6 +192,7 @@ def _degrades(body: JsonObject) -> Iterator[str]:
 # Error envelopes.
 
 
+@CHECKS.add(all_answers, "lists-operations")
 def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     operation = exchanges["valid"].probe.task.skill
     text = exchanges["unknown_skill"].text or ""
@@ -199,6 +202,7 @@ def _lists_operations(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
         yield f"unknown_skill: `{to_kebab(operation)}`, which it does, is nowhere in the answer"
 
 
+@CHECKS.add(each_object, "error-context")
 def _error_context(body: JsonObject) -> Iterator[str]:
     context = body.get("context")
     if not isinstance(context, dict):
@@ -213,12 +217,14 @@ def _error_context(body: JsonObject) -> Iterator[str]:
 # Requests that are no good, or odd.
 
 
+@CHECKS.add(each_object, "invalid-input", "hostile-input")
 def _refused(body: JsonObject) -> Iterator[str]:
     if body.get("status") != "error":
         yield f"`status` is {quote_member(body, 'status')}"
     yield from missing(body, "error_type", "message", "recovery_suggestions")
 
 
+@CHECKS.add(each_object_in_exchange, "outside-path")
 def _outside(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     if _OUTSIDE_TEXT in (exchange.text or ""):
         yield "the answer holds what is in the file outside"
@@ -228,12 +234,14 @@ def _outside(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
         yield f"`status` is {quote_member(body, 'status')}, and `/result{used[0]}` is the path"
 
 
+@CHECKS.add(all_answers, "free-parameters")
 def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     bodies = {name: object_in(exchange.text or "") or {} for name, exchange in exchanges.items()}
     if bodies["unknown_parameter"].get("status") == "error" != bodies["valid"].get("status"):
         yield f"unknown_parameter: {quote(bodies['unknown_parameter'].get('message'))}"
 
 
+@CHECKS.add(each_object_in_exchange, "corrected")
 def _corrected(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     yield from _STATUS(body)
     yield from _agent(body, exchange)
@@ -241,10 +249,6 @@ def _corrected(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
 
 
 # Words.
-
-
-def _metadata(body: JsonObject) -> JsonObject:
-    return object_at(body, "metadata")
 
 
 def _warnings(body: JsonObject) -> list[JsonObject]:
@@ -271,6 +275,7 @@ _NOT_PLURAL: Final = re.compile(
 _PATH: Final = re.compile(r"(?:^|_)(?:path|paths|file|files|filename|directory|folder)$")
 
 
+@CHECKS.add(each_object, "scores")
 def text_for_number(body: JsonObject) -> Iterator[str]:
     """Scores and percentages that are text, or something else than a number."""
     for place, name, value in values_in(body):
@@ -279,6 +284,7 @@ def text_for_number(body: JsonObject) -> Iterator[str]:
             yield f"`{place}` is {quote(value)}"
 
 
+@CHECKS.add(each_object, "arrays")
 def wrong_array(body: JsonObject) -> Iterator[str]:
     """Nulls where a name in the plural says that there is an array."""
     for place, name, value in values_in(body):
@@ -289,6 +295,7 @@ def wrong_array(body: JsonObject) -> Iterator[str]:
             yield f"`{place}` is null"
 
 
+@CHECKS.add(each_object, "booleans")
 def text_for_boolean(body: JsonObject) -> Iterator[str]:
     """Text that says true or false and nothing else."""
     for place, _, value in values_in(body):
@@ -296,22 +303,18 @@ def text_for_boolean(body: JsonObject) -> Iterator[str]:
             yield f"`{place}` is {quote(value)}"
 
 
+@CHECKS.add(each_object, "counts")
 def wrong_count(body: JsonObject) -> Iterator[str]:
     """Counts and totals that are negative, broken, boolean or text."""
     for place, name, value in values_in(body):
-        measured = _MEASURED.search(name) or _SCORE.search(name)
-        if _COUNT.search(name) and not measured and _is_no_count(value):
+        if not _COUNT.search(name) or _MEASURED.search(name) or _SCORE.search(name):
+            continue
+        is_number_text = isinstance(value, str) and _NUMBER.fullmatch(value)
+        if is_number_text or isinstance(value, bool | float) or (isinstance(value, int) and value < 0):
             yield f"`{place}` is {quote(value)}"
 
 
-def _is_no_count(value: JsonValue) -> bool:
-    if isinstance(value, str):
-        return _NUMBER.fullmatch(value) is not None
-    if isinstance(value, bool):
-        return True
-    return isinstance(value, int | float) and (value < 0 or isinstance(value, float))
-
-
+@CHECKS.add(each_object, "paths")
 def outside_path(body: JsonObject) -> Iterator[str]:
     """Paths that are neither absolute nor relative to the root of a repository."""
     for place, name, value in values_in(body.get("result")):
@@ -331,6 +334,7 @@ def _path_fault(path: str) -> str:
     return "is a URL" if re.match(r"[a-z][a-z0-9+.-]+://", path, re.IGNORECASE) else ""
 
 
+@CHECKS.add(each_object, "messages")
 def generic_message(body: JsonObject) -> Iterator[str]:
     """Messages of errors and warnings that say nothing."""
     if body.get("status") == "error" and is_uninformative(body.get("message"), words=2):
@@ -340,6 +344,7 @@ def generic_message(body: JsonObject) -> Iterator[str]:
             yield f"`warnings[{at}].message` is {quote(warning.get('message'))}"
 
 
+@CHECKS.add(each_object, "recovery")
 def generic_suggestion(body: JsonObject) -> Iterator[str]:
     """Ways out that are none."""
     suggestions = body.get("recovery_suggestions")
@@ -356,26 +361,17 @@ def _is_unhelpful(value: JsonValue) -> bool:
     return is_uninformative(value) or (isinstance(value, str) and value.isascii() and len(value.split()) == 1)
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "answers": any_answer,
+CHECKS.update({
     "json": each_answer(strict_object),
     "status": each_object(_STATUS),
-    "agent": each_object_in_exchange(_agent),
     "version": each_object(
         expect_member("version", lambda value: isinstance(value, str) and _VERSION.fullmatch(value) is not None)
     ),
-    "what": each_object(_what),
-    "operation": each_object_in_exchange(_operation),
-    "validator": each_object_in_exchange(_validator),
-    "required": each_object(_required),
     "execution-time": each_object(expect_member("metadata.execution_time_ms", is_count)),
     "file-counts": each_object(
         expect_member("metadata.files_read", is_count, optional=True),
         expect_member("metadata.files_written", is_count, optional=True),
     ),
-    "success-test": each_object_in_exchange(_success_test),
-    "error-test": each_object(_error_test),
-    "partial-test": each_object(_partial_test),
     "warning-types": each_object(_each_warning("type", lambda value: value in _WARNING_TYPES)),
     "warning-recovery": each_object(_each_warning("recovery")),
     "completeness": each_object(
@@ -383,33 +379,16 @@ CHECKS: Final[Mapping[str, Check]] = {
             "metadata.completeness", lambda value: is_amount(value) and cast("float", value) <= 100, when="partial"
         )
     ),
-    "degrades": each_object(_degrades),
     "error-types": each_object(expect_member("error_type", lambda value: value in _ERROR_TYPES, when="error")),
     "error-kind": each_object(expect_member("error_type", lambda value: value == "invalid_input")),
-    "lists-operations": _lists_operations,
     "error-message": each_object(expect_member("message", is_nonblank, when="error")),
-    "error-context": each_object(_error_context),
     "error-timestamp": each_object(
         expect_member(
-            "metadata.error_timestamp", lambda value: isinstance(value, str) and _TIMESTAMP.fullmatch(value) is not None
+            "metadata.error_timestamp",
+            lambda value: isinstance(value, str) and _TIMESTAMP.fullmatch(value) is not None,
         )
     ),
-    "scores": each_object(text_for_number),
-    "arrays": each_object(wrong_array),
-    "booleans": each_object(text_for_boolean),
-    "counts": each_object(wrong_count),
-    "paths": each_object(outside_path),
-    "messages": each_object(generic_message),
-    "recovery": each_object(generic_suggestion),
     "impact": each_object(_each_warning("impact")),
-    "invalid-input": each_object(_refused),
-    "hostile-input": each_object(_refused),
-    "outside-path": each_object_in_exchange(_outside),
     "not-ascii": each_object_in_exchange(garbled_values, lambda body, _: _STATUS(body)),
-    "free-parameters": _free_parameters,
     "steady": same_members("status", "agent", "version", "operation"),
-    "unmixed": unmixed,
-    "corrected": each_object_in_exchange(_corrected),
-    "strict": passes_strict_reader("markdown_json"),
-}
-"""By the requirement's name."""
+})  # fmt: skip

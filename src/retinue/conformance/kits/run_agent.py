@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from retinue.conformance.answer_checks import (
+    CheckTable,
     ObjectInspector,
-    any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
@@ -15,14 +15,12 @@ from retinue.conformance.answer_checks import (
     is_amount,
     is_nonblank,
     objects_at,
-    passes_strict_reader,
     quote,
     quote_member,
     strict_object,
-    unmixed,
 )
-from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
-from retinue.conformance.requests import GOOD, HOSTILE, ODD
+from retinue.conformance.port import Probe, ProbeExchange, ProbeFactory, RequestTemplate
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, adapted
 from retinue.contract import json, schema
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects.run_agent import ANSWER_SCHEMA, ToolTraceMinimal
@@ -33,16 +31,12 @@ from retinue.dialects.run_agent import ANSWER_SCHEMA, ToolTraceMinimal
 _PROMPT: Final = "Say in one sentence what you can do."
 
 
-def _with_prompt(make_probe: ProbeFactory) -> ProbeFactory:
+def _with_prompt(template: RequestTemplate) -> RequestTemplate:
     """The prompt is all that is always there, so it has to say something; marks are put into it."""
-
-    def with_prompt(template: RequestTemplate) -> Probe:
-        parameter: object = template.parameters.get("prompt")
-        prompt = parameter if isinstance(parameter, str) else template.instruction
-        others = {name: value for name, value in template.parameters.items() if name != "prompt"}
-        return make_probe(replace(template, instruction=prompt or _PROMPT, parameters=others))
-
-    return with_prompt
+    parameter: object = template.parameters.get("prompt")
+    prompt = parameter if isinstance(parameter, str) else template.instruction
+    others = {name: value for name, value in template.parameters.items() if name != "prompt"}
+    return replace(template, instruction=prompt or _PROMPT, parameters=others)
 
 
 def _with(name: str, about: str, **more: Any) -> ProbeFactory:
@@ -55,9 +49,8 @@ def _with(name: str, about: str, **more: Any) -> ProbeFactory:
     return make_probe
 
 
-PROBES: Final[Mapping[str, ProbeFactory]] = {
-    name: _with_prompt(ask)
-    for name, ask in {
+PROBES: Final[Mapping[str, ProbeFactory]] = adapted(
+    {
         **GOOD,
         "not_ascii": ODD["not_ascii"],
         "everything": _with(
@@ -79,12 +72,16 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
             config={"unheard_of": [1], "colour": "red"},
         ),
         **HOSTILE,
-    }.items()
-}
+    },
+    _with_prompt,
+)
 
 
 # Checks.
 
+
+CHECKS: Final = CheckTable("run_agent")
+"""By the requirement's name."""
 
 _SLACK_S: Final = 0.05
 """Clocks are read at different moments; so much more than we measured is still true."""
@@ -93,11 +90,13 @@ _HAS_CONTENT: Final = expect_member("content", is_nonblank)
 _HAS_TIME: Final = expect_member("response_time_secs", is_amount)
 
 
+@CHECKS.add(each_object, "schema")
 def _schema(body: JsonObject) -> Iterator[str]:
     for finding in schema.compile(ANSWER_SCHEMA).findings(body):
         yield f"`{finding.path or '/'}`: {finding.message}"
 
 
+@CHECKS.add(each_object_in_exchange, "wall-clock")
 def _wall_clock(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
     seconds, measured = body.get("response_time_secs"), exchange.duration_ns / _NANOSECONDS
     if not is_amount(seconds):
@@ -108,6 +107,7 @@ def _wall_clock(body: JsonObject, exchange: ProbeExchange) -> Iterator[str]:
         yield f"`response_time_secs` is {quote(seconds)}, and the whole call took {measured:.3f} s"
 
 
+@CHECKS.add(each_object, "traces")
 def _traces(body: JsonObject) -> Iterator[str]:
     traces = body.get("traces")
     if not isinstance(traces, list):
@@ -125,11 +125,13 @@ def _each_trace(name: str, is_valid: Callable[[JsonValue], bool], *, optional: b
     return inspect
 
 
+@CHECKS.add(each_object, "trace-keys")
 def _trace_keys(body: JsonObject) -> Iterator[str]:
     for at, item in objects_at(body, "traces"):
         yield from (f"`traces[{at}]` has {quote(key)}" for key in item if key not in ToolTraceMinimal.model_fields)
 
 
+@CHECKS.add(each_object, "trace-time")
 def _trace_time(body: JsonObject) -> Iterator[str]:
     whole = body.get("response_time_secs")
     for at, item in objects_at(body, "traces"):
@@ -138,6 +140,7 @@ def _trace_time(body: JsonObject) -> Iterator[str]:
             yield f"`traces[{at}].duration_secs` is {quote(seconds)}, and the whole call took {quote(whole)}"
 
 
+@CHECKS.add(each_object, "arguments", "nulls", "history", "unknown-config", "corrected")
 def _answered(body: JsonObject) -> Iterator[str]:
     """An answer of the right shape that reports no failure."""
     yield from _HAS_CONTENT(body)
@@ -147,28 +150,14 @@ def _answered(body: JsonObject) -> Iterator[str]:
         yield f"`error` is {quote(body['error'])}"
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "answers": any_answer,
+CHECKS.update({
     "json": each_answer(strict_object),
-    "schema": each_object(_schema),
     "content": each_object(expect_member("content", lambda value: isinstance(value, str))),
     "says-something": each_object(_HAS_CONTENT),
     "response-time": each_object(_HAS_TIME),
-    "wall-clock": each_object_in_exchange(_wall_clock),
-    "traces": each_object(_traces),
     "trace-tool": each_object(_each_trace("tool", is_nonblank)),
     "trace-output": each_object(_each_trace("output", lambda value: isinstance(value, str))),
     "trace-args": each_object(_each_trace("args", lambda value: isinstance(value, dict), optional=True)),
     "trace-duration": each_object(_each_trace("duration_secs", is_amount, optional=True)),
-    "trace-keys": each_object(_trace_keys),
-    "trace-time": each_object(_trace_time),
-    "arguments": each_object(_answered),
-    "nulls": each_object(_answered),
-    "history": each_object(_answered),
-    "unknown-config": each_object(_answered),
     "not-ascii": each_object_in_exchange(garbled_values),
-    "unmixed": unmixed,
-    "corrected": each_object(_answered),
-    "strict": passes_strict_reader("run_agent"),
-}
-"""By the requirement's name."""
+})  # fmt: skip

@@ -10,14 +10,13 @@ from typing import Final, TypeAlias, cast
 
 from retinue.conformance.answer_checks import (
     AnswerInspector,
-    any_answer,
+    CheckTable,
+    all_answers,
     each_answer,
     is_garbled,
-    passes_strict_reader,
-    unmixed,
 )
 from retinue.conformance.port import Check, Probe, ProbeExchange, ProbeFactory, RequestTemplate
-from retinue.conformance.requests import GOOD, HOSTILE, ODD, task_probe
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, adapted, task_probe
 from retinue.contract.event import Checkpoint, Progress
 from retinue.contract.json import JsonObject
 from retinue.contract.result import Result
@@ -33,15 +32,6 @@ FORGED: Final = "/etc/forged-by-the-request"
 """A path that stands in a signal of the request."""
 
 _GOAL: Final = "Look at what is there, and report what you find."
-
-
-def _with_goal(make_probe: ProbeFactory) -> ProbeFactory:
-    """A prompt without a goal is no valid one."""
-
-    def with_goal(template: RequestTemplate) -> Probe:
-        return make_probe(template if template.instruction else replace(template, instruction=_GOAL))
-
-    return with_goal
 
 
 def _injected(template: RequestTemplate) -> Probe:
@@ -62,9 +52,8 @@ def _forged_signals(template: RequestTemplate) -> Probe:
     return Probe("forged", template.task("forged", instruction=goal), "There are signals in its goal.")
 
 
-PROBES: Final[Mapping[str, ProbeFactory]] = {
-    name: _with_goal(ask)
-    for name, ask in {
+PROBES: Final[Mapping[str, ProbeFactory]] = adapted(
+    {
         **GOOD,
         "injected": _injected,
         "missing_input": task_probe("missing_input", "Its input is not there.", target="/nowhere/MISSING-INPUT.md"),
@@ -72,12 +61,17 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
         "not_ascii": ODD["not_ascii"],
         "unknown_parameter": ODD["unknown_parameter"],
         **HOSTILE,
-    }.items()
-}
+    },
+    # A prompt without a goal is no valid one.
+    lambda template: template if template.instruction else replace(template, instruction=_GOAL),
+)
 
 
 # Checks.
 
+
+CHECKS: Final = CheckTable("task_signal")
+"""By the requirement's name."""
 
 _SECTIONS: Final = ("Overview", "Findings", "Recommendations")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]+(?:[0-9.]+[ \t]+)?(.+)$", re.MULTILINE)
@@ -91,7 +85,12 @@ def _by_rules(*rules: str, saying: str = "") -> AnswerInspector:
     """What the strict reader says by these rules; of them only what has the words `saying`."""
 
     def inspect(exchange: ProbeExchange) -> Iterator[str]:
-        for finding in _findings(exchange):
+        try:
+            read = task_signal.parse_result(exchange.text or "", level="strict")
+            findings = [cast("JsonObject", finding.to_json()) for finding in read.findings]
+        except OutputInvalid as error:
+            findings = cast("list[JsonObject]", error.detail["findings"])
+        for finding in findings:
             rule = str(finding["rule"]).removeprefix("task_signal/")
             if rule in rules and saying in str(finding["message"]) and finding.get("severity") != "info":
                 line = finding.get("line")
@@ -100,17 +99,9 @@ def _by_rules(*rules: str, saying: str = "") -> AnswerInspector:
     return inspect
 
 
-def _findings(exchange: ProbeExchange) -> list[JsonObject]:
-    try:
-        read = task_signal.parse_result(exchange.text or "", level="strict")
-    except OutputInvalid as error:
-        return cast("list[JsonObject]", error.detail["findings"])
-    return [cast("JsonObject", finding.to_json()) for finding in read.findings]
-
-
 # Looks at the result.
 
-_ResultInspector: TypeAlias = Callable[[Result, ProbeExchange], Iterable[str]]
+_ResultInspector: TypeAlias = Callable[[Result], Iterable[str]]
 """Says everything that is wrong with one result."""
 
 
@@ -126,17 +117,18 @@ def _each_result(inspect: _ResultInspector) -> Check:
 
     def inspect_result(exchange: ProbeExchange) -> Iterable[str]:
         result = _result(exchange)
-        return ("it cannot be read as an answer",) if result is None else inspect(result, exchange)
+        return ("it cannot be read as an answer",) if result is None else inspect(result)
 
     return each_answer(inspect_result)
 
 
-def _completes(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "valid", "without-reference")
+def _completes(result: Result) -> Iterator[str]:
     if result.outcome not in {"success", "partial"} and result.lifecycle != "input_required":
         yield f"it came to {_outcome_text(result)}"
 
 
+@CHECKS.add(each_answer, "expected")
 def _expected(exchange: ProbeExchange) -> Iterator[str]:
     """The signal of the last line of the prompt; the other forms say the status by themselves."""
     expected = re.search(r"^[ \t]*Return: ([A-Z]+):", exchange.request, re.MULTILINE)
@@ -145,16 +137,16 @@ def _expected(exchange: ProbeExchange) -> Iterator[str]:
         yield f"there is no `{expected[1]}`, only {', '.join(f'`{name}`' for name in signals)}"
 
 
-def _absolute(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "created-path")
+def _absolute(result: Result) -> Iterator[str]:
     yield from (
         f"{one.path[:_QUOTE_LENGTH]!r} is not absolute" for one in result.artifacts if not one.path.startswith("/")
     )
 
 
-def _described(result: Result, exchange: ProbeExchange) -> Iterator[str]:
+@CHECKS.add(_each_result, "described")
+def _described(result: Result) -> Iterator[str]:
     """Each file; in a table the topic is the title."""
-    del exchange
     for one in result.artifacts:
         values = {"title": one.title or one.topic, "summary": one.summary}
         for name, value in values.items():
@@ -162,32 +154,36 @@ def _described(result: Result, exchange: ProbeExchange) -> Iterator[str]:
                 yield f"{one.path[:_QUOTE_LENGTH]!r} has no {name}"
 
 
-def _forged(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "forged")
+def _forged(result: Result) -> Iterator[str]:
     if any(FORGED in one.path for one in result.artifacts):
         yield f"it says that it made {FORGED!r}, which is in the goal"
 
 
-def _sections(result: Result, exchange: ProbeExchange) -> Iterator[str]:
+@CHECKS.add(_each_result, "sections")
+def _sections(result: Result) -> Iterator[str]:
     """The headings of a report; a text without headings is none."""
-    del exchange
     headings = {heading.strip("*_` :#\t").casefold() for heading in _HEADING.findall(result.content)}
     missing = [name for name in _SECTIONS if name.casefold() not in headings]
     if headings and missing:
         yield f"no section is called {', '.join(map(repr, missing))}"
 
 
-def _count_matches(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "counted")
+def _count_matches(result: Result) -> Iterator[str]:
     data = cast("JsonObject", result.data) if isinstance(result.data, dict) else {}
     count, file_count = data.get("count"), len(result.artifacts)
     if isinstance(count, int) and file_count > 1 and count != file_count:
         yield f"`COUNT` is {count}, and {file_count} files were made"
 
 
-def _smaller(result: Result, exchange: ProbeExchange) -> Iterator[str]:
+@CHECKS.add(each_answer, "smaller")
+def _smaller(exchange: ProbeExchange) -> Iterator[str]:
     """The measured reduction, with the counter that measured it."""
-    if result.content and task_signal.metadata(result):
+    result = _result(exchange)
+    if result is None:
+        yield "it cannot be read as an answer"
+    elif result.content and task_signal.metadata(result):
         measured = task_signal.reduction(exchange.text or "")
         if measured.after * 2 > measured.before:
             yield f"{measured.after} tokens of {measured.before} are left (counted by `{measured.counter}`)"
@@ -197,31 +193,32 @@ def _smaller(result: Result, exchange: ProbeExchange) -> Iterator[str]:
 
 
 def _error_says(name: str, signal: str) -> _ResultInspector:
-    def inspect(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-        del exchange
+    def inspect(result: Result) -> Iterator[str]:
         if result.fault is not None and not getattr(result.fault, name):
             yield f"there is no `{signal}` beside the error {result.fault.message[:_QUOTE_LENGTH]!r}"
 
     return inspect
 
 
-def _missing_input(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "missing-input")
+def _missing_input(result: Result) -> Iterator[str]:
     if result.fault is None or result.fault.code != "missing_file":
         yield f"it came to {_outcome_text(result)}"
 
 
-def _not_done(result: Result, exchange: ProbeExchange) -> Iterator[str]:
-    del exchange
+@CHECKS.add(_each_result, "invalid-input", "hostile-input")
+def _not_done(result: Result) -> Iterator[str]:
     if result.outcome == "success":
         yield "it is `complete`"
 
 
+@CHECKS.add(each_answer, "not-ascii")
 def _not_ascii(exchange: ProbeExchange) -> Iterator[str]:
     if is_garbled(exchange.text or "", exchange.probe.task.target or ""):
         yield "letters came back broken"
 
 
+@CHECKS.add(all_answers, "free-parameters")
 def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
     valid, odd = _result(exchanges["valid"]), _result(exchanges["unknown_parameter"])
     if valid is not None and valid.outcome in {"success", "partial"} and (odd is None or odd.outcome == "error"):
@@ -231,12 +228,14 @@ def _free_parameters(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
 # Progress.
 
 
+@CHECKS.add(each_answer, "progress")
 def _progress(exchange: ProbeExchange) -> Iterator[str]:
     for body in task_signal.read_events(exchange.text or ""):
         if isinstance(body, Progress) and not (body.phase and body.status):
             yield f"`PROGRESS: {(body.phase or body.status)[:_QUOTE_LENGTH]}` has no phase or no status"
 
 
+@CHECKS.add(each_answer, "checkpoint")
 def _checkpoint(exchange: ProbeExchange) -> Iterator[str]:
     text = exchange.text or ""
     for body in task_signal.read_events(text):
@@ -253,16 +252,15 @@ def _checkpoint(exchange: ProbeExchange) -> Iterator[str]:
 # Several requests.
 
 
+@CHECKS.add(all_answers, "steady")
 def _steady(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
-    shapes = {name: _shape(exchange) for name, exchange in exchanges.items()}
+    # The shape of an answer: its signals, and what it came to.
+    shapes: dict[str, str] = {}
+    for name, exchange in exchanges.items():
+        signals = ", ".join(f"`{signal.name}`" for signal in read_answer(exchange.text or "").answer.signals)
+        shapes[name] = f"{signals or 'no signals'} and {_outcome_text(_result(exchange))}"
     if len(set(shapes.values())) > 1:
         yield "; ".join(f"`{name}` brings {shape}" for name, shape in shapes.items())
-
-
-def _shape(exchange: ProbeExchange) -> str:
-    """The signals of an answer, and what it came to."""
-    names = ", ".join(f"`{signal.name}`" for signal in read_answer(exchange.text or "").answer.signals)
-    return f"{names or 'no signals'} and {_outcome_text(_result(exchange))}"
 
 
 def _outcome_text(result: Result | None) -> str:
@@ -273,8 +271,7 @@ def _outcome_text(result: Result | None) -> str:
     return f"`{result.outcome or result.lifecycle}`"
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "answers": any_answer,
+CHECKS.update({
     "signals": each_answer(_by_rules("signals", "text", "repaired")),
     "layout": each_answer(_by_rules("layout")),
     "status": each_answer(_by_rules("status", saying="is not a valid status")),
@@ -286,29 +283,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "title-length": each_answer(_by_rules("length", saying="`TITLE`")),
     "form": each_answer(_by_rules("shape", "columns", "cells", "time")),
     "contradiction": each_answer(_by_rules("status", saying="reports an error")),
-    "valid": _each_result(_completes),
-    "expected": each_answer(_expected),
-    "without-reference": _each_result(_completes),
-    "created-path": _each_result(_absolute),
-    "described": _each_result(_described),
-    "forged": _each_result(_forged),
-    "sections": _each_result(_sections),
-    "counted": _each_result(_count_matches),
-    "smaller": _each_result(_smaller),
     "error-block": each_answer(_by_rules("error_block", saying="does not say why")),
     "error-category": each_answer(_by_rules("category")),
     "error-context": _each_result(_error_says("failed_at", "CONTEXT")),
     "error-recovery": _each_result(_error_says("hint", "RECOVERY")),
-    "missing-input": _each_result(_missing_input),
-    "invalid-input": _each_result(_not_done),
-    "hostile-input": _each_result(_not_done),
-    "not-ascii": each_answer(_not_ascii),
-    "free-parameters": _free_parameters,
-    "progress": each_answer(_progress),
-    "checkpoint": each_answer(_checkpoint),
-    "steady": _steady,
-    "unmixed": unmixed,
     "corrected": each_answer(_by_rules("signals", "text")),
-    "strict": passes_strict_reader("task_signal"),
-}
-"""By the requirement's name."""
+})  # fmt: skip

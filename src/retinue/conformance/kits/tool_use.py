@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Final, cast
 
 from retinue.conformance.answer_checks import (
+    CheckTable,
     ObjectInspector,
-    any_answer,
     each_answer,
     each_object,
     each_object_in_exchange,
@@ -21,15 +21,13 @@ from retinue.conformance.answer_checks import (
     is_nonblank,
     is_uninformative,
     object_at,
-    passes_strict_reader,
     quote,
     quote_member,
     same_members,
     strict_object,
-    unmixed,
 )
-from retinue.conformance.port import Check, Probe, ProbeFactory, RequestTemplate
-from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER
+from retinue.conformance.port import Probe, ProbeFactory, RequestTemplate
+from retinue.conformance.requests import GOOD, HOSTILE, ODD, TOGETHER, adapted
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
@@ -43,14 +41,8 @@ UNHEARD_OF: Final = "unheard_of"
 _INSTRUCTION: Final = "Say in one sentence what you can do."
 
 
-def _with_instruction(make_probe: ProbeFactory, *, as_handoff: bool = False) -> ProbeFactory:
-    """There is always an instruction; with `as_handoff` it is all there is."""
-
-    def with_instruction(template: RequestTemplate) -> Probe:
-        parameters = {} if as_handoff else template.parameters
-        return make_probe(replace(template, instruction=template.instruction or _INSTRUCTION, parameters=parameters))
-
-    return with_instruction
+def _with_instruction(template: RequestTemplate) -> RequestTemplate:
+    return replace(template, instruction=template.instruction or _INSTRUCTION)
 
 
 def _full_handoff(template: RequestTemplate) -> Probe:
@@ -98,9 +90,8 @@ def _render(task: Task, form: str) -> str:
 
 
 PROBES: Final[Mapping[str, ProbeFactory]] = {
-    **{
-        name: _with_instruction(ask, as_handoff=name in {*TOGETHER, "not_ascii"})
-        for name, ask in {
+    **adapted(
+        {
             **GOOD,
             "not_ascii": ODD["not_ascii"],
             "unknown_skill": ODD["unknown_skill"],
@@ -108,14 +99,23 @@ PROBES: Final[Mapping[str, ProbeFactory]] = {
             "unknown_parameter": _unknown_parameter,
             "last_attempt": _last_attempt,
             "no_type": _no_type,
-        }.items()
-    },
+        },
+        _with_instruction,
+    ),
+    **adapted(
+        {**{name: GOOD[name] for name in TOGETHER}, "not_ascii": ODD["not_ascii"]},
+        # The instruction is all there is of a hand-off.
+        lambda template: replace(_with_instruction(template), parameters={}),
+    ),
     **HOSTILE,
 }
 
 
 # Checks.
 
+
+CHECKS: Final = CheckTable("tool_use")
+"""By the requirement's name."""
 
 _STATUSES: Final = ("success", "error", "partial", "failed")
 _FAILURES: Final = ("error", "failed")
@@ -130,17 +130,20 @@ _METADATA: Final = expect_member("metadata", lambda value: isinstance(value, dic
 _FAILS: Final = expect_member("status", lambda value: value in _FAILURES)
 
 
+@CHECKS.add(each_object, "result")
 def _result(body: JsonObject) -> Iterator[str]:
     is_required = body.get("status") not in _FAILURES
     if (is_required or "result" in body) and not isinstance(body.get("result"), dict | list):
         yield f"`result` is {quote_member(body, 'result')}"
 
 
+@CHECKS.add(each_object, "measured")
 def _measured(body: JsonObject) -> Iterator[str]:
-    metadata = _metadata_of(body)
+    metadata = object_at(body, "metadata")
     yield from (f"`metadata.{name}` is missing" for name in _MEASURED if name not in metadata)
 
 
+@CHECKS.add(each_object, "succeeds", "handed-on")
 def _succeeds(body: JsonObject) -> Iterator[str]:
     if body.get("status") not in ("success", "partial"):
         message = _error_of(body).get("message")
@@ -159,18 +162,21 @@ def _error_has(name: str, is_valid: Callable[[JsonValue], bool] = is_nonblank) -
     return inspect
 
 
+@CHECKS.add(each_object, "hint-is-specific")
 def _specific(body: JsonObject) -> Iterator[str]:
     hint = _error_of(body).get("correction_hint")
     if is_nonblank(hint) and is_uninformative(hint):
         yield f"`correction_hint` is {quote(hint)}"
 
 
+@CHECKS.add(each_object, "hint-names-the-fix")
 def _names_the_fix(body: JsonObject) -> Iterator[str]:
     error = _error_of(body)
     if UNHEARD_OF not in f"{error.get('message')} {error.get('correction_hint')}":
         yield f"neither `message` nor `correction_hint` names `{UNHEARD_OF}`: {quote_member(error, 'correction_hint')}"
 
 
+@CHECKS.add(each_object, "closed")
 def _closed(body: JsonObject) -> Iterator[str]:
     yield from _FAILS(body)
     error_type = _error_of(body).get("error_type")
@@ -181,10 +187,6 @@ def _closed(body: JsonObject) -> Iterator[str]:
 # Words.
 
 
-def _metadata_of(body: JsonObject) -> JsonObject:
-    return object_at(body, "metadata")
-
-
 def _error_of(body: JsonObject) -> JsonObject:
     """The error object: beside the envelope's other keys, or inside; the spec shows the two apart."""
     for place in (body, body.get("error"), body.get("result")):
@@ -193,11 +195,9 @@ def _error_of(body: JsonObject) -> JsonObject:
     return body
 
 
-CHECKS: Final[Mapping[str, Check]] = {
-    "answers": any_answer,
+CHECKS.update({
     "json": each_answer(strict_object),
     "status": each_object(_STATUS),
-    "result": each_object(_result),
     "metadata": each_object(_METADATA),
     "execution-time": each_object(expect_member("metadata.execution_time_ms", is_count, optional=True)),
     "tokens": each_object(expect_member("metadata.tokens_used", is_count, optional=True)),
@@ -210,16 +210,10 @@ CHECKS: Final[Mapping[str, Check]] = {
         expect_member("metadata.model_used", is_nonblank, optional=True),
         expect_member("reasoning_log", is_nonblank, optional=True),
     ),
-    "measured": each_object(_measured),
-    "succeeds": each_object(_succeeds),
-    "handed-on": each_object(_succeeds),
     "error-type": each_object(_error_has("error_type", lambda value: value in _ERROR_TYPES)),
     "error-message": each_object(_error_has("message")),
     "correction-hint": each_object(_error_has("correction_hint")),
     "retry-count": each_object(_error_has("retry_count", is_count)),
-    "hint-is-specific": each_object(_specific),
-    "hint-names-the-fix": each_object(_names_the_fix),
-    "closed": each_object(_closed),
     "invalid-input": each_object(_FAILS),
     "prose": each_object(_FAILS),
     "another-tool": each_object(_FAILS),
@@ -227,7 +221,4 @@ CHECKS: Final[Mapping[str, Check]] = {
     "corrected": each_object(_STATUS, _result, _METADATA),
     "not-ascii": each_object_in_exchange(garbled_values, lambda body, _: _STATUS(body)),
     "steady": same_members("status"),
-    "unmixed": unmixed,
-    "strict": passes_strict_reader("tool_use"),
-}
-"""By the requirement's name."""
+})  # fmt: skip

@@ -16,7 +16,7 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault
 from retinue.contract.names import fold
 from retinue.contract.result import Result, Versions
-from retinue.contract.task import Correction, Task
+from retinue.contract.task import Task
 from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import ParseContext
 from retinue.errors import RetinueError, UnknownName
@@ -53,7 +53,12 @@ def dialect_adapter(
         else:
             async with LocalContext(workspace=workspace) as run:
                 result = await boundary.call_agent(agent, task, run, correction=read.correction)
-            result = _with_retries(result, read.correction)
+            if (correction := read.correction) is not None:
+                # The retries are those of whoever asks; after the last of them a failure is final (A14).
+                last = correction.max_retries is not None and correction.retry_count >= correction.max_retries
+                outcome = "failed" if last and result.outcome == "error" else result.outcome
+                retries = result.retries + correction.retry_count
+                result = result.model_copy(update={"outcome": outcome, "retries": retries})
         if result.duration_ns is None:  # of a refusal, which formats want to know all the same
             result = result.model_copy(update={"duration_ns": time.perf_counter_ns() - began_ns})
         return adapter.render_result(result).text
@@ -70,7 +75,14 @@ def _complete_task(definition: Definition, task: Task) -> Task:
         )
     name = task.skill
     if name is None or (name == definition.name and definition.skill(name) is None):
-        name = _route_skill(definition, task.instruction)
+        if definition.default_skill is not None:
+            name = definition.default_skill.name
+        elif (routing := Router([definition]).route(task.instruction)).abstained:
+            skills = tuple(skill.name for skill in definition.skills)
+            message = f"`{definition.name}` does not do {task.instruction[:80]!r}."
+            raise UnknownName(message, hint=f"It does: {', '.join(skills)}.", suggestions=skills)
+        else:
+            name = routing.candidates[0].skill
     skill = definition.skill(name)
     if skill is None:  # which the boundary says better
         return task
@@ -79,29 +91,6 @@ def _complete_task(definition: Definition, task: Task) -> Task:
     parameters = bind(skill, task.instruction, target=task.target).parameters if missing else {}
     read = {each: value for each, value in parameters.items() if each in missing}
     return task.model_copy(update={"skill": name, "parameters": {**read, **task.parameters}})
-
-
-def _route_skill(definition: Definition, instruction: str) -> str:
-    if definition.default_skill is not None:
-        return definition.default_skill.name
-    routing = Router([definition]).route(instruction)
-    if routing.abstained:
-        skills = tuple(skill.name for skill in definition.skills)
-        raise UnknownName(
-            f"`{definition.name}` does not do {instruction[:80]!r}.",
-            hint=f"It does: {', '.join(skills)}.",
-            suggestions=skills,
-        )
-    return routing.candidates[0].skill
-
-
-def _with_retries(result: Result, correction: Correction | None) -> Result:
-    """The result with the retries of whoever asks; after the last of them a failure is final (A14)."""
-    if correction is None:
-        return result
-    last = correction.max_retries is not None and correction.retry_count >= correction.max_retries
-    outcome = "failed" if last and result.outcome == "error" else result.outcome
-    return result.model_copy(update={"outcome": outcome, "retries": result.retries + correction.retry_count})
 
 
 def _refusal(definition: Definition, error: RetinueError) -> Result:

@@ -80,16 +80,17 @@ class CallableSubject:
     async def _invoke(self, request: str) -> object:
         if inspect.iscoroutinefunction(self._function):
             return await self._await_in_loop(self._function(request))
-        value = await in_thread(self._call_function, request)
+
+        def call_function() -> object:
+            try:
+                return self._function(request)
+            except TimeoutError as error:  # its own, and not that our patience is over
+                raise RuntimeError(f"TimeoutError: {error}") from error
+
+        value = await in_thread(call_function)
         if inspect.isawaitable(value):
             return await self._await_in_loop(cast("Awaitable[object]", value))
         return value
-
-    def _call_function(self, request: str) -> object:
-        try:
-            return self._function(request)
-        except TimeoutError as error:  # its own, and not that our patience is over
-            raise RuntimeError(f"TimeoutError: {error}") from error
 
     async def _await_in_loop(self, value: Awaitable[object]) -> object:
         if self._loop is None:
@@ -136,10 +137,24 @@ class LoopThread:
 
     async def run(self, value: Awaitable[T]) -> T:
         """Await `value` over there."""
-        outcome, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_outcome(value), self._loop))
+
+        async def outcome() -> tuple[T | None, Exception | None]:
+            # What `value` comes to is carried over as a value, so that nothing it raises can end the loop.
+            try:
+                return await value, None
+            except asyncio.CancelledError:
+                raise
+            except TimeoutError as error:
+                return None, RuntimeError(f"TimeoutError: {error}")
+            except Exception as error:  # noqa: BLE001 - carried to whoever waits
+                return None, error
+            except BaseException as error:  # noqa: BLE001 - as above: `sys.exit` ends neither the loop nor us
+                return None, RuntimeError(f"it tried to end the program: {type(error).__name__}: {error}")
+
+        result, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome(), self._loop))
         if error is not None:
             raise error
-        return cast("T", outcome)
+        return cast("T", result)
 
     def run_sync(self, work: Coroutine[Any, Any, None], *, timeout_s: float) -> None:
         """Do `work` over there, and wait for it here, at most so long."""
@@ -161,21 +176,3 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         finally:
             self._loop.close()
-
-
-def _outcome(value: Awaitable[T]) -> Coroutine[Any, Any, tuple[T | None, Exception | None]]:
-    """What `value` comes to, so that nothing it raises can end the loop."""
-
-    async def wait() -> tuple[T | None, Exception | None]:
-        try:
-            return await value, None
-        except asyncio.CancelledError:
-            raise
-        except TimeoutError as error:
-            return None, RuntimeError(f"TimeoutError: {error}")
-        except Exception as error:  # noqa: BLE001 - carried to whoever waits
-            return None, error
-        except BaseException as error:  # noqa: BLE001 - as above: `sys.exit` ends neither the loop nor us
-            return None, RuntimeError(f"it tried to end the program: {type(error).__name__}: {error}")
-
-    return wait()

@@ -64,7 +64,9 @@ class CommandSubject:
         except (RetinueError, OSError, ValueError) as error:
             exchange = replace(exchange, error=f"It could not be run: {error}")
         else:
-            exchange = _with_output(exchange, output)
+            printed = output.stderr.decode("utf-8", "replace")[-_STDERR:]
+            exchange = replace(exchange, status=output.status, stderr=printed)
+            exchange = replace(exchange, **_answer_of(output, last_line=printed.strip().rpartition("\n")[2][:200]))
         return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
 
     def close(self) -> None:
@@ -81,20 +83,14 @@ def _program(name: str, cwd: str) -> str:
     return path
 
 
-def _with_output(exchange: ProbeExchange, output: ProgramResult) -> ProbeExchange:
-    """`exchange` with what the command printed."""
-    exchange = replace(exchange, status=output.status, stderr=output.stderr.decode("utf-8", "replace")[-_STDERR:])
+def _answer_of(output: ProgramResult, *, last_line: str) -> dict[str, str]:
+    """What the command printed as the `text` of its answer, or the `error` in its place."""
     if output.flooded:
-        return replace(exchange, error=f"It printed more than {_MOST_BYTES:,} bytes.")
+        return {"error": f"It printed more than {_MOST_BYTES:,} bytes."}
     if not output.stdout:
-        return replace(exchange, error=_silence_error(exchange, output.status))
+        how = f"exit code {output.status}" if output.status >= 0 else f"signal {-output.status}"
+        return {"error": f"It printed nothing, and ended with {how}{f': {last_line}' if last_line else ''}."}
     try:
-        return replace(exchange, text=output.stdout.decode("utf-8"))
+        return {"text": output.stdout.decode("utf-8")}
     except UnicodeDecodeError as error:
-        return replace(exchange, error=f"It printed what is not UTF-8 from byte {error.start + 1:,} on.")
-
-
-def _silence_error(exchange: ProbeExchange, status: int) -> str:
-    how = f"exit code {status}" if status >= 0 else f"signal {-status}"
-    last = exchange.stderr.strip().rpartition("\n")[2][:200]
-    return f"It printed nothing, and ended with {how}{f': {last}' if last else ''}."
+        return {"error": f"It printed what is not UTF-8 from byte {error.start + 1:,} on."}

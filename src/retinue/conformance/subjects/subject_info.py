@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
 from retinue.agents.importing import import_file
 from retinue.agents.wrapped import split_command
@@ -23,11 +23,9 @@ from retinue.contract.names import fold, nearest
 from retinue.errors import InvalidDefinition, InvalidInput, Unavailable, UnknownName
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import converse
+from retinue.llm.models import Models
 from retinue.llm.port import Request, UserMessage
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.llm.models import Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,19 @@ def module_subject(words: str, *, dialect: str | None = None, cwd: Path | None =
     """
     member = find_module(words, cwd=cwd)
     if member.kind == "agent":
-        return _agent(member, dialect, cwd)
+        definition: Definition = member.value.definition
+        dialect_name = dialect or definition.dialect
+        if dialect_name is None:
+            message = f"{member.name!r} is an agent of Retinue, and speaks any dialect."
+            raise InvalidInput(message, hint="Say which one: `--dialect NAME`.")
+        function = dialect_adapter(member.value, dialect_name, workspace=Workspace(cwd or Path.cwd()))
+        subject = CallableSubject(function, name=member.name)
+        return SubjectInfo(subject, definition.name, cast("DialectName", dialect_name), definition)
     subject = CallableSubject(member.text_function, name=words)
-    return SubjectInfo(subject, _name(words), "run_agent" if member.kind == "run_agent" else None)
+    place = Path(words.partition(":")[0])
+    name = fold(place.stem if place.suffix == ".py" else place.name.rpartition(".")[2])
+    name = name if name[:1].isalpha() else "agent"
+    return SubjectInfo(subject, name, "run_agent" if member.kind == "run_agent" else None)
 
 
 _HOW: Final = "Name a file as `folder/agent.py`, or a module as `package.agent`."
@@ -103,7 +111,8 @@ class ModuleMember:
         """
         if self.kind == "agent":
             raise InvalidInput(f"{self.name!r} takes no text.", hint="Say which dialect it should speak.")
-        return _from_text(self.value) if self.kind == "run_agent" else self.value
+        # The arguments of `run_agent` are in the text; any other text is the prompt.
+        return (lambda text: self.value(**_arguments(text))) if self.kind == "run_agent" else self.value
 
 
 def find_module(words: str, *, cwd: Path | None = None) -> ModuleMember:
@@ -129,7 +138,11 @@ def find_module(words: str, *, cwd: Path | None = None) -> ModuleMember:
     module = import_file((folder / path), search=folder) if is_file else _import_module(place, folder)
     value = _member(module, place, name or ENTRY)
     if isinstance(value, type) and hasattr(value, "definition"):
-        value = _instantiate(cast("Callable[[], object]", value), words)
+        try:
+            value = cast("Callable[[], object]", value)()
+        except Exception as error:
+            message = f"{words!r} is a class, and cannot be made: `{type(error).__name__}`: {error}"
+            raise InvalidDefinition(message, hint="Name an agent, made.") from error
     if hasattr(value, "definition") and hasattr(value, "run"):
         return ModuleMember(words, "agent", value)
     if not callable(value):
@@ -178,24 +191,6 @@ def _member(module: ModuleType, place: str, name: str) -> object:
     )
 
 
-def _instantiate(kind: Callable[[], object], words: str) -> object:
-    try:
-        return kind()
-    except Exception as error:
-        raise InvalidDefinition(
-            f"{words!r} is a class, and cannot be made: `{type(error).__name__}`: {error}", hint="Name an agent, made."
-        ) from error
-
-
-def _from_text(function: Callable[..., object]) -> Callable[[str], object]:
-    """`run_agent` as a function of the text that holds its arguments; any other text is the prompt."""
-
-    def answer(text: str) -> object:
-        return function(**_arguments(text))
-
-    return answer
-
-
 def _arguments(text: str) -> dict[str, object]:
     try:
         value: object = json.loads(text)
@@ -206,27 +201,8 @@ def _arguments(text: str) -> dict[str, object]:
     return {"prompt": text, "chat_history": None, "memory": None, "config": None}
 
 
-def _agent(member: ModuleMember, dialect: str | None, cwd: Path | None) -> SubjectInfo:
-    definition: Definition = member.value.definition
-    dialect_name = dialect or definition.dialect
-    if dialect_name is None:
-        raise InvalidInput(
-            f"{member.name!r} is an agent of Retinue, and speaks any dialect.", hint="Say which one: `--dialect NAME`."
-        )
-    function = dialect_adapter(member.value, dialect_name, workspace=Workspace(cwd or Path.cwd()))
-    subject = CallableSubject(function, name=member.name)
-    return SubjectInfo(subject, definition.name, cast("DialectName", dialect_name), definition)
-
-
-def _name(words: str) -> str:
-    """The name of the file or module, as a canonical one."""
-    place = Path(words.partition(":")[0])
-    canonical = fold(place.stem if place.suffix == ".py" else place.name.rpartition(".")[2])
-    return canonical if canonical[:1].isalpha() else "agent"
-
-
 def instructions_subject(
-    path: Path, definition: Definition, *, models: "Models | None", budget_tracker: BudgetTracker | None
+    path: Path, definition: Definition, *, models: Models | None, budget_tracker: BudgetTracker | None
 ) -> SubjectInfo:
     """The agent that `definition`, read from `path`, describes.
 
