@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import forkserver
 from tests.leftovers import end_leftovers
 from tests.quick import QuickRun
 
@@ -62,5 +63,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def nothing_left_alive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fail when a process that a test started still lives after the last one."""
     yield
+    forkserver.stop()
     left = end_leftovers(tmp_path_factory.getbasetemp())
     assert not left, "These processes, started by tests, were still alive at the end:\n" + "\n".join(left)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests import forkserver
 from tests.cli.shell import COMMAND, environment
 from tests.repository.tree import child_environment
 
@@ -60,7 +61,7 @@ def run(home: Path, folder: Path, *words: str, stdin: bytes = b"", places: Mappi
 
 
 def give(command: list[str], folder: Path, env: dict[str, str], *, stdin: bytes = b"") -> Done:
-    done = subprocess.run(command, cwd=folder, env=env, input=stdin, capture_output=True, check=False, timeout=60)
+    done = forkserver.run(command, cwd=folder, env=env, stdin=stdin, timeout=60)
     out, err = (stream.decode("utf-8", "backslashreplace") for stream in (done.stdout, done.stderr))
     assert "Traceback" not in err, err
     return subprocess.CompletedProcess(command, done.returncode, out, err)
