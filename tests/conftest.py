@@ -16,7 +16,9 @@ from tests.quick import QuickRun
 
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
 _HEALTH = [HealthCheck.too_slow]
-settings.register_profile("retinue", deadline=None, derandomize=True, database=None, suppress_health_check=_HEALTH)
+settings.register_profile(
+    "retinue", deadline=None, max_examples=20, derandomize=True, database=None, suppress_health_check=_HEALTH
+)
 settings.register_profile("retinue-quick", settings.get_profile("retinue"), max_examples=3)
 settings.register_profile(
     "retinue-deep", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=_HEALTH
@@ -50,7 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that carry one of the rows asked for."""
+    """Leave out what only `make deep` runs, and keep the tests that carry one of the rows asked for."""
+    if settings.get_current_profile_name() != "retinue-deep":
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=deep)
+        items[:] = [item for item in items if item not in deep]
     ids: set[str] = set(config.getoption("--requirement") or ())
     if not ids:
         return

@@ -32,7 +32,7 @@ _MODELS: Final = ("pydantic_ai.models.openai", "pydantic_ai.models.anthropic", "
 """What a server of its own imports for commands that have a model."""
 _READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_")
 """Variables that an interpreter reads when it starts: where one differs, a command cannot be forked."""
-_NOT_FORKED: Final = ("COVERAGE_", "RETINUE_TESTS_EXECUTE")
+_NOT_FORKED: Final = ("COVERAGE_", "TESTS_EXECUTE")
 _EXECUTED: Final[Any] = subprocess.Popen
 """As something whose insides have no types."""
 _servers: dict[tuple[str, ...], "_Server"] = {}
