@@ -171,7 +171,8 @@ def _serve(control: socket.socket) -> tuple[list[str], str, dict[str, str], bool
             head, streams, *_ = socket.recv_fds(control, 8, 4)
             if not head:
                 for process in children:
-                    os.kill(process, signal.SIGKILL)
+                    has_own_session = os.getsid(process) == process
+                    os.kill(-process if has_own_session else process, signal.SIGKILL)
                 return None
             data = bytearray()
             while len(data) < int.from_bytes(head, "big"):
