@@ -116,14 +116,18 @@ def _setup(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _server_for(environment: Mapping[str, str]) -> "_Server | None":
     usual = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    usual |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": environment.get("PYTHONWARNINGS", "")}
+    usual |= {name: environment[name] for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONWARNINGS") if name in environment}
     if _setup(environment) != _setup(usual) or any(name.startswith(_NOT_FORKED) for name in os.environ):
         return None
     has_model = any(name.startswith("RETINUE_MODELS_") or name.endswith("_API_KEY") for name in environment)
-    key = (usual["PYTHONWARNINGS"], *(_MODELS if has_model else _OTHERS))
+    key = (
+        usual.get("PYTHONDONTWRITEBYTECODE", ""),
+        usual.get("PYTHONWARNINGS", ""),
+        *(_MODELS if has_model else _OTHERS),
+    )
     with _starting:
         if key not in _servers:
-            _servers[key] = _Server(key[1:], usual)
+            _servers[key] = _Server(key[2:], usual)
         return _servers[key]
 
 

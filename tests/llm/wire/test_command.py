@@ -27,7 +27,7 @@ def retinue(folder: Path, *words: str, **settings: str) -> "subprocess.Completed
     return forkserver.run(
         [sys.executable, "-m", "retinue", *words],
         cwd=folder,
-        env=child_environment(PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="error") | places | settings,
+        env=child_environment(PYTHONDONTWRITEBYTECODE="1") | places | settings,
         text=True,
         timeout=60,
     )
