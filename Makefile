@@ -89,8 +89,9 @@ coverage: $(VENV)/.dev ## run every test and show which branches no test took
 	@$(BIN)/coverage report --fail-under=100 --include='src/retinue/contract/*,src/retinue/dialects/*'
 
 .PHONY: deep
-deep: $(VENV)/.dev ## search 25 times longer for what breaks a law (ARGS=tests/dialects/tool_use selects; hours otherwise)
-	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(or $(ARGS),tests/dialects tests/contract)
+deep: $(VENV)/.dev ## search much longer for what breaks a law (ARGS=tests/dialects/tool_use selects; hours otherwise)
+	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(or $(ARGS),-m deep)
+	@test -n "$(ARGS)" || RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/dialects tests/contract
 
 .PHONY: bench
 bench: $(VENV)/.dev ## measure speed and memory, as docs/performance.md reports them

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import forkserver
 from tests.leftovers import end_leftovers
 from tests.quick import QuickRun
 
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
 _HEALTH = [HealthCheck.too_slow]
-settings.register_profile("retinue", deadline=None, derandomize=True, database=None, suppress_health_check=_HEALTH)
+settings.register_profile(
+    "retinue", deadline=None, max_examples=20, derandomize=True, database=None, suppress_health_check=_HEALTH
+)
 settings.register_profile("retinue-quick", settings.get_profile("retinue"), max_examples=3)
 settings.register_profile(
     "retinue-deep", deadline=None, max_examples=5_000, print_blob=True, suppress_health_check=_HEALTH
@@ -49,7 +52,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that carry one of the rows asked for."""
+    """Leave out what only `make deep` runs, and keep the tests that carry one of the rows asked for."""
+    if settings.get_current_profile_name() != "retinue-deep":
+        deep = [item for item in items if item.get_closest_marker("deep")]
+        config.hook.pytest_deselected(items=deep)
+        items[:] = [item for item in items if item not in deep]
     ids: set[str] = set(config.getoption("--requirement") or ())
     if not ids:
         return
@@ -62,5 +69,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def nothing_left_alive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fail when a process that a test started still lives after the last one."""
     yield
+    forkserver.stop()
     left = end_leftovers(tmp_path_factory.getbasetemp())
     assert not left, "These processes, started by tests, were still alive at the end:\n" + "\n".join(left)

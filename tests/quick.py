@@ -13,7 +13,7 @@ __all__ = ["QuickRun"]
 
 _ROOMS = {"bench", "black_box", "catalogue", "cli", "conformance", "packages", "repository", "scenarios", "wire"}
 _STARTS = re.compile(
-    r"\b(?:subprocess|multiprocessing|Pool|CommandAgent|GitRepo|Repo|git|lsp|Child|run_program|Office|sys\.executable"
+    r"\b(?:subprocess|multiprocessing|Pool|CommandAgent|GitRepo|Repo|git|lsp|Child|run_program|Office|sys\.executable|forkserver"
     r"|embedding|fastembed|xllamacpp|pgserver)\b"
 )
 

@@ -111,7 +111,7 @@ def test_a_value_that_holds_itself_is_refused() -> None:
 
 @pytest.mark.slow
 def test_a_value_that_explodes_when_written_is_refused() -> None:
-    bomb: list[object] = ["x" * 1000]
+    bomb: list[object] = ["x" * 10_000]
     for _ in range(40):
         bomb = [bomb, bomb]
     assert findings(answered(Reply(data=bomb)))

@@ -87,6 +87,15 @@ _FILES: dict[str, str | bytes | Callable[[Path], None]] = {
 }
 
 
+@pytest.fixture
+def tables(home: Path) -> Path:
+    """A folder of files that can be read: what is odd is asked of them."""
+    root = make(home / "tables")
+    for name in ("sales.csv", "evil.csv", "nan.json"):
+        (root / name).write_text(str(_FILES[name]), encoding="utf-8")
+    return root
+
+
 @pytest.fixture(scope="module")
 def heap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder of files that are wrong in every way. No question changes any of them."""
@@ -155,7 +164,8 @@ def test_a_file_that_is_no_data_is_a_fault_with_its_name(
 @pytest.mark.parametrize("name", ["bomb.parquet", "rows.parquet", "bomb.csv.gz"])
 def test_a_small_file_that_unfolds_into_a_huge_one_is_over_the_budget(home: Path, heap: Path, name: str) -> None:
     assert (heap / name).stat().st_size < 10_000_000
-    done = ask(home, heap, "profile", f"what is in {name}?", "--timeout", "30")
+    words = ("ask", "data_analyst", "profile", f"what is in {name}?", "--timeout", "100")
+    done = run(home, heap, *words, execute=True)  # only what is executed here is measured here
     refused(done, 7, "of memory that are granted")
     if sys.platform == "linux":  # elsewhere the unit is another
         assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 * 2**20
@@ -210,9 +220,9 @@ def test_a_log_without_time_stamps_has_entries_and_no_hours(home: Path, heap: Pa
     ]
 
 
-def test_no_number_that_is_none_reaches_json(home: Path, heap: Path) -> None:
+def test_no_number_that_is_none_reaches_json(home: Path, tables: Path) -> None:
     for question in ("mean of a in nan.json", "largest a in nan.json", "what is in nan.json?"):
-        done = run(home, heap, "run", question, "--json")
+        done = run(home, tables, "run", question, "--json")
         assert done.returncode in {0, 1, 9}
         json.loads(done.stdout, parse_constant=pytest.fail)
 
@@ -232,30 +242,30 @@ def test_no_number_that_is_none_reaches_json(home: Path, heap: Path) -> None:
         "PRAGMA database_list in sales.csv",
     ],
 )
-def test_sql_in_a_question_is_only_words(home: Path, heap: Path, question: str) -> None:
-    done = run(home, heap, "ask", "data_analyst", "aggregate", question)
+def test_sql_in_a_question_is_only_words(home: Path, tables: Path, question: str) -> None:
+    done = run(home, tables, "ask", "data_analyst", "aggregate", question)
     assert done.returncode in {0, 5, 9}
     assert "root:" not in done.stdout + done.stderr
     assert "our mistake" not in done.stderr
-    assert list(heap.glob("marker*")) == []
+    assert list(tables.glob("marker*")) == []
 
 
-def test_sql_in_parameters_is_only_values(home: Path, heap: Path) -> None:
+def test_sql_in_parameters_is_only_values(home: Path, tables: Path) -> None:
     where = [{"column": "city", "op": "=", "value": "Rome' OR '1'='1"}]
     count = [{"function": "count"}]
-    code, result = asked(home, heap, "aggregate", "how many", files=["sales.csv"], measures=count, where=where)
+    code, result = asked(home, tables, "aggregate", "how many", files=["sales.csv"], measures=count, where=where)
     assert (code, result["data"]["tables"][0]["rows"]) == (0, [[0]])
     column = {"function": "mean", "column": f"price{_SQL}"}
-    code, result = asked(home, heap, "aggregate", "mean", files=["sales.csv"], measures=[column])
+    code, result = asked(home, tables, "aggregate", "mean", files=["sales.csv"], measures=[column])
     assert (code, result["fault"]["code"]) == (5, "invalid_input")
     assert "city, price" in result["fault"]["hint"]
-    code, result = asked(home, heap, "aggregate", "mean", files=["sales.csv"], measures=[{"function": "system"}])
+    code, result = asked(home, tables, "aggregate", "mean", files=["sales.csv"], measures=[{"function": "system"}])
     assert (code, result["fault"]["path"]) == (2, "/parameters/measures/0/function")
 
 
-def test_a_column_whose_name_is_sql_is_a_column(home: Path, heap: Path) -> None:
+def test_a_column_whose_name_is_sql_is_a_column(home: Path, tables: Path) -> None:
     measure = {"function": "sum", "column": f"n{_SQL}"}
-    code, result = asked(home, heap, "aggregate", "sum", files=["evil.csv"], measures=[measure])
+    code, result = asked(home, tables, "aggregate", "sum", files=["evil.csv"], measures=[measure])
     assert (code, result["data"]["tables"][0]["rows"][0][0]) == (0, 4)
     assert f'"n{_SQL.replace(chr(34), chr(34) * 2)}"' in json.dumps(result["data"]).encode().decode("unicode_escape")
 
@@ -274,9 +284,9 @@ def test_a_file_name_that_is_sql_or_markup_is_a_name(home: Path, heap: Path, nam
 @pytest.mark.parametrize("words", [("profile", "what is in evil.csv?"), ("aggregate", "rows by place in evil.csv")])
 @pytest.mark.parametrize("form", ["md", "html"])
 def test_markup_in_cells_and_names_is_shown_and_not_obeyed(
-    home: Path, heap: Path, words: tuple[str, str], form: str
+    home: Path, tables: Path, words: tuple[str, str], form: str
 ) -> None:
-    done = ask(home, heap, *words, "--format", form)
+    done = ask(home, tables, *words, "--format", form)
     answered(done, "alert(1)", "Rome")
     harmless(done.stdout + done.stderr)
     if form == "html":
@@ -313,9 +323,9 @@ def test_markup_in_file_names_is_shown_and_not_obeyed(home: Path, heap: Path, na
     ids=range(4),
 )
 def test_a_question_that_no_column_answers_is_asked_back_or_refused(
-    home: Path, heap: Path, question: str, exits: set[int]
+    home: Path, tables: Path, question: str, exits: set[int]
 ) -> None:
-    done = ask(home, heap, "aggregate", question, "--timeout", "20")
+    done = ask(home, tables, "aggregate", question, "--timeout", "20")
     assert done.returncode in exits
     assert "our mistake" not in done.stderr
     harmless(done.stdout + done.stderr)

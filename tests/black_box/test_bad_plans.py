@@ -185,6 +185,15 @@ def test_ten_thousand_delegations_are_over_the_budget_until_it_is_raised(home: P
     done = given(home, trusting, text)
     refused(done, 7, "10,001 delegations", "--max-nodes 10001")
     assert listed(home, trusting) == []
+    text = plan(*(song(f"n{number}") for number in range(101)))
+    refused(given(home, trusting, text, "--max-nodes", "100"), 7, "101 delegations", "--max-nodes 101")
+    answered(given(home, trusting, text, "--max-nodes", "101", "--no-journal"))
+
+
+@pytest.mark.slow
+@pytest.mark.deep
+def test_ten_thousand_delegations_are_made_when_they_are_allowed(home: Path, trusting: Path) -> None:
+    text = plan(*(song(f"n{number}") for number in range(10_001)))
     done = given(home, trusting, text, "--max-nodes", "10001", "--json", "--no-journal")
     answered(done)
     assert json.loads(done.stdout)["extras"]["calls"] == 10_001

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests import forkserver
 from tests.cli.shell import COMMAND, environment
 from tests.repository.tree import child_environment
 
@@ -54,13 +55,20 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def run(home: Path, folder: Path, *words: str, stdin: bytes = b"", places: Mapping[str, str] = _USUAL) -> Done:
+def run(
+    home: Path,
+    folder: Path,
+    *words: str,
+    stdin: bytes = b"",
+    places: Mapping[str, str] = _USUAL,
+    execute: bool = False,
+) -> Done:
     """One command with nobody at the terminal, to its end."""
-    return give([*COMMAND, *words], folder, environment(home, **places), stdin=stdin)
+    return give([*COMMAND, *words], folder, environment(home, **places), stdin=stdin, execute=execute)
 
 
-def give(command: list[str], folder: Path, env: dict[str, str], *, stdin: bytes = b"") -> Done:
-    done = subprocess.run(command, cwd=folder, env=env, input=stdin, capture_output=True, check=False, timeout=60)
+def give(command: list[str], folder: Path, env: dict[str, str], *, stdin: bytes = b"", execute: bool = False) -> Done:
+    done = forkserver.run(command, cwd=folder, env=env, stdin=stdin, timeout=120, execute=execute)
     out, err = (stream.decode("utf-8", "backslashreplace") for stream in (done.stdout, done.stderr))
     assert "Traceback" not in err, err
     return subprocess.CompletedProcess(command, done.returncode, out, err)

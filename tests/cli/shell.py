@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
+from tests import forkserver
 from tests.ready_made import put_definitions
 from tests.repository.tree import child_environment
 
@@ -32,18 +33,16 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
 
 
 def run(
-    home: Path, folder: Path, *words: str, encoding: str = "utf-8", **extra: str
+    home: Path, folder: Path, *words: str, encoding: str = "utf-8", execute: bool = False, **extra: str
 ) -> subprocess.CompletedProcess[str]:
     """One command with nobody at the terminal, to its end."""
-    return subprocess.run(
+    return forkserver.run(
         [*COMMAND, *words],
+        execute=execute,
         cwd=folder,
         env=environment(home, **({"PYTHONIOENCODING": encoding} if encoding != "utf-8" else {}), **extra),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
         encoding=encoding,
         errors="replace",
-        check=False,
         timeout=_PATIENCE_S,
     )
 
@@ -69,7 +68,7 @@ class Terminal:
         self.seen = ""
         self._ours, theirs = pty.openpty()
         size = {"COLUMNS": str(width), "LINES": "24"}
-        self._process = subprocess.Popen(
+        self._process = forkserver.Popen(
             [*COMMAND, *words],
             cwd=folder,
             env=environment(home, **size, **extra),

@@ -69,9 +69,9 @@ def test_closed_streams_are_no_error(team: Path, home: Path) -> None:
 
 def test_words_arrive_as_they_were_typed_where_the_locale_knows_no_accents(team: Path, home: Path) -> None:
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = run(home, team, "ask", "singer", "--params", '{"task": "naïve"}', "--json", **plain)
+    done = run(home, team, "ask", "singer", "--params", '{"task": "naïve"}', "--json", execute=True, **plain)
     assert (done.returncode, json.loads(done.stdout)["data"]) == (0, {"song": "naïve"})
-    done = run(home, team, "ask", "singer", "a naïve song", "--json", **plain)
+    done = run(home, team, "ask", "singer", "a naïve song", "--json", execute=True, **plain)
     assert (done.returncode, json.loads(done.stdout)["data"]) == (0, {"song": "a naïve song"})
 
 

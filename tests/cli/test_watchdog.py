@@ -104,7 +104,7 @@ def hogs(folder: Path) -> Path:
 @pytest.mark.requirement("C21")
 @pytest.mark.parametrize("agent", ["spinner", "sleeper", "stubborn"])
 def test_an_agent_that_blocks_everything_ends_the_command_with_a_reason(home: Path, hogs: Path, agent: str) -> None:
-    done = run(home, hogs, "ask", agent, "hello", "--timeout", "500ms")
+    done = run(home, hogs, "ask", agent, "hello", "--timeout", "500ms", execute=True)
     assert done.returncode == 7
     assert "blocked the event loop for more than 0.5 s" in done.stderr
     assert "run.offload" in done.stderr
@@ -116,21 +116,21 @@ def test_an_agent_that_blocks_everything_ends_the_command_with_a_reason(home: Pa
 
 
 def test_an_agent_that_ignores_everything_is_one_line_of_json(home: Path, hogs: Path) -> None:
-    done = run(home, hogs, "ask", "stubborn", "hello", "--timeout", "500ms", "--json")
+    done = run(home, hogs, "ask", "stubborn", "hello", "--timeout", "500ms", "--json", execute=True)
     assert (done.returncode, done.stdout) == (7, "")
     (line,) = done.stderr.splitlines()
     assert json.loads(line)["error"]["detail"]["bound"] == "watchdog"
 
 
 def test_an_agent_that_swallows_its_cancellation_ends_with_its_time(home: Path, hogs: Path) -> None:
-    done = run(home, hogs, "ask", "waiter", "hello", "--timeout", "500ms", "--json")
+    done = run(home, hogs, "ask", "waiter", "hello", "--timeout", "500ms", "--json", execute=True)
     assert done.returncode == 7
     assert json.loads(done.stdout)["fault"]["code"] == "timeout"
 
 
 @pytest.mark.parametrize("agent", ["leaves_a_task", "leaves_a_thread", "leaves_a_call", "waits_at_exit"])
 def test_what_an_agent_leaves_running_does_not_keep_the_command(home: Path, hogs: Path, agent: str) -> None:
-    done = run(home, hogs, "ask", agent, "hello", "--json")
+    done = run(home, hogs, "ask", agent, "hello", "--json", execute=True)
     assert done.returncode == 0
     assert json.loads(done.stdout)["content"] == "done"
     assert done.stderr == ""

@@ -207,6 +207,7 @@ def test_what_was_said_beside_a_plan_that_is_not_walked_is_kept():
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_ten_thousand_nodes_and_a_chain_of_a_thousand_are_walked():
     wide = tuple(node(f"w{number}") for number in range(9_000))
     chain = tuple(node(f"c{number}", needs=(f"c{number - 1}",) if number else ()) for number in range(1_000))

@@ -37,6 +37,8 @@ from tests.orchestration.thinking_parts import (
     thinking,
 )
 
+pytestmark = pytest.mark.usefixtures("no_backoff")
+
 
 def candidate(who: str, share: float = 0.5) -> Candidate:
     return Candidate(agent=who, skill=who, score=share, share=share)

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ def links(page: str) -> Iterator[str]:
         yield from (found["target"].strip("<>") for found in pattern.finditer(text))
 
 
+@cache
 def anchors(page: str) -> set[str]:
     """What `#...` may name on a page, by the rule of the forges: lower case, no punctuation, dashes for spaces."""
     found: set[str] = {match["id"] for match in ANCHOR.finditer(page)}

@@ -53,7 +53,8 @@ sys.meta_path.insert(0, absent)
 failures = {}
 extras = json.loads(sys.argv[1])
 everything = {name for names in extras.values() for name in names}
-for extra, names in {"none": [], **extras}.items():
+for extra in ["none", *json.loads(sys.argv[2])]:
+    names = extras.get(extra, [])
     absent.blocked = everything - set(names)
     for name in [name for name in sys.modules if name.partition(".")[0] in everything | {"retinue"}]:
         del sys.modules[name]
@@ -106,7 +107,8 @@ def test_the_table_of_extras_is_that_of_the_project() -> None:
 
 
 @pytest.mark.slow
-def test_every_module_imports_with_no_extra_and_with_each_alone() -> None:
-    told = json.loads(python("-c", IMPORT_EVERYTHING, json.dumps(EXTRAS)))
+@pytest.mark.parametrize("extras", [("data", "llm"), pytest.param(tuple(EXTRAS), marks=pytest.mark.deep)], ids=len)
+def test_every_module_imports_with_no_extra_and_with_each_alone(extras: tuple[str, ...]) -> None:
+    told = json.loads(python("-c", IMPORT_EVERYTHING, json.dumps(EXTRAS), json.dumps(extras)))
     assert told["failures"] == {}
     assert told["count"] > len(EXTRAS)

@@ -1,11 +1,11 @@
 """The answer that README.md calls an example of `make demo` is what the command says now."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests import forkserver
 from tests.cli.shell import COMMAND, environment
 from tests.repository.tree import ROOT
 
@@ -25,9 +25,7 @@ def test_the_example_quotes_what_the_command_quotes(tmp_path: Path) -> None:
     goal = re.search(r'(?<=^\$ retinue run ")[^"]+', page, re.MULTILINE)
     assert goal is not None
     assert f"DEMO_GOAL ?= {goal[0]}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-    done = subprocess.run(
-        [*COMMAND, "run", goal[0]], cwd=ROOT, env=environment(tmp_path), stdin=subprocess.DEVNULL,
-        capture_output=True, encoding="utf-8", check=False, timeout=120,
-    )  # fmt: skip
+    command = [*COMMAND, "run", goal[0]]
+    done = forkserver.run(command, cwd=ROOT, env=environment(tmp_path), encoding="utf-8", timeout=120)
     assert done.returncode == 0, done.stderr
     assert quoted(page) == quoted(f"\n{done.stdout}") != []

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import forkserver
 from tests.cli.shell import COMMAND, environment
 
 _PATIENCE_S = 120.0
@@ -57,14 +58,12 @@ def retinue(tmp_path: Path, folder: Path) -> Retinue:
     """Runs a command in `folder` to its end, with nobody at the terminal; named values are environment variables."""
 
     def run(*words: object, stdin: str = "", **extra: str) -> Ended:
-        ended = subprocess.run(
+        ended = forkserver.run(
             [*COMMAND, *map(str, words)],
             cwd=folder,
             env=environment(tmp_path, **extra),
-            input=stdin,
-            capture_output=True,
+            stdin=stdin,
             encoding="utf-8",
-            check=False,
             timeout=_PATIENCE_S,
         )
         return Ended(ended.returncode, ended.stdout, ended.stderr)

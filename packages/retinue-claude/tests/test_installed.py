@@ -14,7 +14,7 @@ import pytest
 from tests.repository.running import run
 from tests.repository.tree import ROOT
 
-pytestmark = [pytest.mark.install, pytest.mark.slow]
+pytestmark = [pytest.mark.install, pytest.mark.slow, pytest.mark.deep]
 
 
 @pytest.mark.skipif(find_spec("claude_agent_sdk") is not None, reason="it is installed here, and tested")

@@ -1,7 +1,6 @@
 """Facade tests: verdicts, files of cases, and the command that runs them."""
 
 import json
-import subprocess
 import sys
 from datetime import date
 from pathlib import Path
@@ -15,6 +14,7 @@ from retinue.catalogue.personal_assistant.facade import FacadeCase, judge, read_
 from retinue.catalogue.personal_assistant.route import read_prompt
 from retinue.errors import InvalidInput, MissingFile
 from retinue.orchestration.reader.planner import Planner
+from tests import forkserver
 from tests.repository.tree import child_environment
 
 
@@ -64,7 +64,8 @@ def test_a_file_that_holds_no_cases_is_refused(tmp_path: Path, text: str) -> Non
 def facade(folder: Path, text: str, *options: str) -> tuple[int, dict[str, Any]]:
     (folder / "cases.toml").write_text(text)
     command = [sys.executable, "-m", "retinue", "assistant", "test", "cases.toml", "--json", *options]
-    done = subprocess.run(command, cwd=folder, env=child_environment(), capture_output=True, text=True, check=False)
+    setup = child_environment(PYTHONDONTWRITEBYTECODE="1", PYTHONWARNINGS="error")
+    done = forkserver.run(command, cwd=folder, env=setup, text=True, timeout=60)
     return done.returncode, json.loads(done.stdout)
 
 

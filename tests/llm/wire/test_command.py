@@ -1,15 +1,16 @@
 """The command line with a real SDK behind it: recorded once, and replayed when the provider is gone."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forkserver
 from tests.llm.wire.doors import KEY
 from tests.llm.wire.script import Reply
 from tests.llm.wire.server import WireServer
+from tests.repository.tree import child_environment
 
 GREETER = """\
 ---
@@ -22,16 +23,12 @@ You greet people. Answer in one short sentence.
 
 def retinue(folder: Path, *words: str, **settings: str) -> "subprocess.CompletedProcess[str]":
     """One command in `folder`, with nothing of whoever runs the tests."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RETINUE_")}
     places = {f"RETINUE_{name}_DIR": str(folder / "own" / name.lower()) for name in ("STATE", "CACHE", "CONFIG")}
-    return subprocess.run(
+    return forkserver.run(
         [sys.executable, "-m", "retinue", *words],
         cwd=folder,
-        env=environment | places | settings,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
+        env=child_environment(PYTHONDONTWRITEBYTECODE="1") | places | settings,
         text=True,
-        check=False,
         timeout=60,
     )
 

@@ -18,6 +18,7 @@ from retinue.errors import (
     Unavailable,
 )
 from retinue.tools.port import ToolContext, ToolOutput
+from retinue.tools.web import fetch
 from retinue.tools.web.client import WebResponse
 from retinue.tools.web.fetch import WebFetch, accessed_date
 from retinue.tools.web.page import MAX_REDIRECTS, read_html, read_page
@@ -76,13 +77,13 @@ def test_a_long_page_is_read_on_without_being_asked_for_again() -> None:
     assert len(server.asked) == 1
 
 
-@pytest.mark.slow
-def test_only_so_many_pages_are_kept() -> None:
+def test_only_so_many_pages_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_CACHED_PAGES", 3)
     tool = WebFetch(client())
-    with Server({f"/{number}": html(STORY) for number in range(40)}) as server:
-        for number in (*range(40), 39, 0):
+    with Server({f"/{number}": html(STORY) for number in range(4)}) as server:
+        for number in (*range(4), 3, 0):
             fetched(server.url(f"/{number}"), tool=tool)
-    assert [asked.path for asked in server.asked[-2:]] == ["/39", "/0"]
+    assert [asked.path for asked in server.asked] == ["/0", "/1", "/2", "/3", "/0"]
 
 
 def test_a_page_is_asked_for_again_after_a_while() -> None:
