@@ -461,7 +461,7 @@ class _RunFollower:
             # The node, below the nodes whose plans it belongs to: `n1/n2`.
             above = event.run.removeprefix(self._started_run.run).split(CHILD)
             path = "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
-            self.decisions.append(RecordedDecision.of(path, body))
+            self.decisions.append((path, body))
         if event.run == self._started_run.run and event.node and not event.node.startswith(RESERVED):
             if isinstance(body, QuestionAsked):
                 self._questions.add(event.node)

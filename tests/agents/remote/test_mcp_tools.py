@@ -473,25 +473,27 @@ def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
     """What comes after the servers were started may fail as well: a name, a definition, somebody at the keyboard."""
     from retinue.agents.prompted.toolbox import Toolbox
     from retinue.agents.registry import Registry
-    from retinue.cli import project as folders
+    from retinue.cli import session
+    from retinue.cli.project import Project
     from retinue.cli.settings import Settings
+    from retinue.tools.workspace import Workspace
 
     def broken(*_: object, **__: object) -> None:
         assert children()
         raise KeyboardInterrupt
 
     servers = McpServers((raw(tmp_path, json.dumps([DO])),))
-    monkeypatch.setattr(folders, "discover", broken)
+    monkeypatch.setattr(session, "discover", broken)
 
     def named(_: object) -> McpServers:
         return servers
 
-    monkeypatch.setattr(folders, "_mcp_servers", named)
-    project = folders.Project(tmp_path, Settings({}), Registry(), trusted=False, toolbox=Toolbox())
+    monkeypatch.setattr(session, "_mcp_servers", named)
+    project = Project(tmp_path, Settings({}), Registry(), trusted=False, toolbox=Toolbox())
 
     async def run() -> None:
         with pytest.raises(KeyboardInterrupt):
-            async with project.open_tools():
+            async with session.open_engine(project, Workspace(tmp_path)):
                 raise AssertionError
         assert not children()
 
