@@ -1,9 +1,9 @@
-"""Versions, versioned names and the choice among several."""
+"""Versions and versioned names."""
 
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.contract.version import Version, is_compatible, is_version, negotiate, split_versioned_name
+from retinue.contract.version import Version, is_compatible, is_version, split_versioned_name
 from retinue.errors import InvalidInput
 
 parts = st.integers(0, 999_999_999)
@@ -89,29 +89,3 @@ def test_a_name_is_parted_from_its_major(name: str, parted: tuple[str, int | Non
 @given(st.text(), st.integers(0, 999_999_999))
 def test_every_suffixed_name_parts_again(name: str, major: int):
     assert split_versioned_name(f"x{name}_v{major}") == (f"x{name}", major)
-
-
-AVAILABLE = [Version(1, 2), Version(2, 0, 1), Version(1, 10), Version(2, 0)]
-
-
-@pytest.mark.requirement("C11")
-def test_the_newest_of_the_wanted_major_is_taken():
-    assert negotiate(1, AVAILABLE) == Version(1, 10)
-    assert negotiate(Version(2, 7), AVAILABLE) == Version(2, 0, 1)
-    assert negotiate(None, iter(AVAILABLE)) == Version(2, 0, 1)
-
-
-@pytest.mark.requirement("C11")
-def test_an_absent_major_lists_those_there_are():
-    with pytest.raises(InvalidInput) as caught:
-        negotiate(3, AVAILABLE)
-    assert caught.value.suggestions == ("2", "1")
-    assert caught.value.hint == "Ask for one of the majors there are: 2, 1."
-    assert caught.value.detail["available"] == ["2.0.1", "2.0", "1.10", "1.2"]
-
-
-@pytest.mark.parametrize("wanted", [1, None])
-def test_nothing_available_says_so(wanted: int | None):
-    with pytest.raises(InvalidInput) as caught:
-        negotiate(wanted, [])
-    assert caught.value.hint == "Register a version first."

@@ -1,10 +1,9 @@
-"""Versions: `MAJOR.MINOR[.PATCH]`, the major in a name (`researcher_analyst_v2`), and which of several to take.
+"""Versions, `MAJOR.MINOR[.PATCH]`, and the major in a name (`researcher_analyst_v2`).
 
 Not semver whole: no pre-releases and no build tags, because no spec here uses them.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -89,27 +88,3 @@ def split_versioned_name(name: str) -> tuple[str, int | None]:
     """
     match = _VERSIONED_NAME.fullmatch(name)
     return (match[1], int(match[2])) if match else (name, None)
-
-
-def negotiate(target: Version | int | None, available: Iterable[Version]) -> Version:
-    """Pick the newest available version of the wanted major (C11).
-
-    Args:
-        target: A version or a major; None takes the newest of all.
-        available: What there is, in any order.
-
-    Raises:
-        InvalidInput: There is none of that major; the hint and `suggestions` list the majors there are, newest first.
-    """
-    versions = list(available)
-    major = target.major if isinstance(target, Version) else target
-    candidates = [version for version in versions if major is None or version.major == major]
-    if candidates:
-        return max(candidates)
-    majors = tuple(str(there) for there in sorted({version.major for version in versions}, reverse=True))
-    raise InvalidInput(
-        "No version is available." if major is None else f"No version of major {major} is available.",
-        hint=f"Ask for one of the majors there are: {', '.join(majors)}." if majors else "Register a version first.",
-        suggestions=majors,
-        detail={"available": [str(version) for version in sorted(versions, reverse=True)]},
-    )
