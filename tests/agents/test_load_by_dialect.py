@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_tool_has_a_place() -> None:
     assert len(loaded.errors) == 2
 
 
-@pytest.mark.requirement("C28", "P5")
+@pytest.mark.requirement("C28", "P5", "P7")
 def test_a_card_of_spec_004_becomes_an_agent_that_runs_elsewhere() -> None:
     loaded = load_agent_json(json.dumps(CARD).encode(), file="agent.json")
     (agent,) = loaded.agents

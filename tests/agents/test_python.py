@@ -679,7 +679,7 @@ def test_a_class_is_an_agent_with_several_skills() -> None:
     assert asyncio.run(GitState().branch_status("dev")) == "on dev"
 
 
-@pytest.mark.requirement("C27")
+@pytest.mark.requirement("K21")
 def test_an_unknown_skill_lists_what_there_is_nearest_first() -> None:
     with pytest.raises(UnknownName, match="no skill 'branch_statu'") as caught:
         call(GitState, skill="branch_statu")

@@ -349,7 +349,7 @@ def test_what_nobody_could_misread_stands_as_it_is(text: str) -> None:
     assert write_yaml({"key": text}) == f"key: {text}"
 
 
-@pytest.mark.requirement("A17", "C46")
+@pytest.mark.requirement("A17")
 def test_whether_a_skill_thinks_is_kept_where_the_format_can_say_it_and_else_reported() -> None:
     skill = AGENT.skills[0].model_copy(
         update={"thinks": "can", "thinks_within": ThinkingBounds(requests=3, tokens_in=400)}

@@ -168,7 +168,7 @@ def test_the_stated_sql_gives_the_same_rows_in_duckdb_alone(
     assert [list(row) for row in alone] == [pytest.approx(row) for row in found["tables"][0]["rows"]]
 
 
-@pytest.mark.requirement("G20", "C31")
+@pytest.mark.requirement("G20")
 @pytest.mark.parametrize(
     ("question", "asked", "options"),
     [

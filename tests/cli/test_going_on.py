@@ -99,7 +99,6 @@ def test_a_chief_is_not_called_again_nor_who_had_finished(retinue: Give, village
     assert {event["node"] for event in events if ":" in event["run"]} >= {"roofer", "glazier"}
 
 
-@pytest.mark.requirement("C46")
 def test_a_definition_that_changed_is_asked_about_before_going_on(retinue: Give, village: Path) -> None:
     assert retinue("run", "--plan", "plan.json").code == 1
     (village / "tiles").touch()

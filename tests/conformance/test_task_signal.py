@@ -50,7 +50,7 @@ def test_everything_about_a_checkpoint_is_told_at_once() -> None:
     assert len([each for each in said if each.startswith("valid:")]) == 3
 
 
-@pytest.mark.requirement("H9", "C40")
+@pytest.mark.requirement("H9")
 def test_a_subject_that_nobody_described_is_asked_for_something() -> None:
     for ask in PROBES.values():
         probe = ask(RequestTemplate())

@@ -177,7 +177,7 @@ def test_tokens_are_measured_with_a_named_counter():
     assert 0 < tokens["handed_on"] < 10
 
 
-@pytest.mark.requirement("H7", "C32")
+@pytest.mark.requirement("H7")
 def test_files_that_a_failed_agent_wrote_are_named():
     left = bad(artifacts=(Artifact(path="docs/half.md", title="Half"),))
     result = merged((node("a", "one"), good("Done.")), (node("b", "two"), left))

@@ -374,7 +374,7 @@ def test_the_printed_definition_answers_with_a_model_and_the_menu_has_options(
     assert served.asked
 
 
-@pytest.mark.requirement("A16", "C24")
+@pytest.mark.requirement("A16")
 def test_a_budget_stops_before_the_model_is_asked(served: WireServer, retinue: Retinue) -> None:
     ended = retinue(*ASKED, "--max-tokens", "5", "--json", **KEYS)
     assert ended.code == 7

@@ -111,7 +111,7 @@ def test_a_definition_comes_back_but_for_what_the_report_names(definition: Defin
     assert_exact_losses(definition, read, written.losses)
 
 
-@pytest.mark.requirement("A12", "C6", "P14")
+@pytest.mark.requirement("A12", "C6")
 @given(tasks(), values_of(Correction))
 def test_a_correction_comes_back_whole(task: Task, correction: Correction):
     try:

@@ -57,7 +57,7 @@ def test_an_error_of_another_shape_is_refused_when_strict_and_never_a_success(sa
     assert "Send `error` with" in refused.value.hint
 
 
-@pytest.mark.requirement("P14", "C6")
+@pytest.mark.requirement("C6")
 def test_the_first_correction_says_that_it_is_the_first() -> None:
     body = json.loads(agent_http.render_retry(Task(id="t", agent="a"), Correction(message="Wrong.")).text)
     assert body["metadata"]["correction"]["retry_count"] == 1

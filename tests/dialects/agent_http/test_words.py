@@ -183,7 +183,7 @@ def test_a_parameter_called_task_is_no_task_where_the_skill_is_known() -> None:
             agent_http.render_task(Task(id="", agent="a", parameters=parameters), form="skill")
 
 
-@pytest.mark.requirement("P14", "C6")
+@pytest.mark.requirement("C6")
 def test_a_retry_says_in_words_and_in_data_what_was_wrong() -> None:
     correction = Correction(message="There is no year 20255.", hint="Give four digits.", previous={"year": None})
     written = agent_http.render_retry(Task(id="", agent="agent", instruction="Sales?"), correction)

@@ -174,7 +174,7 @@ def test_the_arguments_for_a_call_are_all_four() -> None:
     assert run_agent.render_arguments(wrong) == {"prompt": "do", "chat_history": None, "memory": None, "config": None}
 
 
-@pytest.mark.requirement("B1", "C30")
+@pytest.mark.requirement("B1")
 def test_what_a_call_has_no_argument_for_is_a_loss() -> None:
     task = Task(
         id="t", agent="x", skill="y", instruction="do", target="z", parameters={"year": 2025, "prompt": "p"},
@@ -374,7 +374,7 @@ WRONG: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.requirement("B8", "B9", "B10", "B11", "B12", "C21")
+@pytest.mark.requirement("B8", "B9", "B10", "B11", "B12")
 @pytest.mark.parametrize(("config", "paths"), WRONG)
 def test_a_setting_of_the_wrong_type_is_told_and_not_set(config: dict[str, Any], paths: set[str]) -> None:
     read = run_agent.read_config(config, ENVIRONMENT)

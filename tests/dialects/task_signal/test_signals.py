@@ -108,7 +108,7 @@ def test_reasoning_goes_no_further() -> None:
         assert [loss.field for loss in written.losses] == ["/reasoning"]
 
 
-@pytest.mark.requirement("C20", "H6")
+@pytest.mark.requirement("H6")
 def test_all_findings_come_at_once() -> None:
     text = "STATUS: fertig\nCOUNT: many\nTITLE: a\nTITLE: b\nERROR: TIMEOUT - x\nERROR: TIMEOUT - y"
     with pytest.raises(OutputInvalid) as refused:
