@@ -26,14 +26,13 @@ from retinue.dialects.port import Parsed, RenderedMessage
 from .card import parse_card, render_card, route
 from .parse import parse_result, parse_task, recognise
 from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
-from .wire import STATUSES, outcome_of, status_of
+from .wire import STATUSES, status_of
 
 __all__ = [
     "NAME",
     "RESULT_FORMS",
     "STATUSES",
     "TASK_FORMS",
-    "outcome_of",
     "parse_card",
     "parse_definitions",
     "parse_result",
