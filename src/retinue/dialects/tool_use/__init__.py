@@ -17,7 +17,7 @@ from typing import Final
 
 from retinue.contract.model import DialectName
 
-from .definition import parse_definition, parse_definitions, render_definition, render_definitions
+from .definition import parse_definitions, render_definition, render_definitions
 from .extras import parse_correction, render_correction
 from .parse import parse_result, parse_task, recognise
 from .render import render_result, render_retry, render_task
@@ -27,7 +27,6 @@ __all__ = [
     "RESULT_FORMS",
     "TASK_FORMS",
     "parse_correction",
-    "parse_definition",
     "parse_definitions",
     "parse_result",
     "parse_task",
