@@ -37,7 +37,7 @@ def test_a_definition_is_found_as_its_file_spells_it(
 
 def test_a_finding_gets_its_place_once() -> None:
     places = SourceMap.of({"": (1, 1), "/name": (4, 2)})
-    finding = Finding(rule="definition/name", message="m", path="/name", fix="f", severity="info")
+    finding = Finding(rule="definition/name-version", message="m", path="/name", fix="f", severity="info")
     placed = places.with_position(finding, file="x.json")
     assert (placed.file, placed.line, placed.column, placed.path, placed.severity) == ("x.json", 4, 2, "/name", "info")
     assert places.with_position(placed, file="y.json") is placed

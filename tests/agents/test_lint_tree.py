@@ -167,7 +167,7 @@ def test_a_command_that_repeats_a_behaviour_is_found_with_both_places(tmp_path: 
     assert "lines 8 to 37" in found.message
 
 
-@pytest.mark.requirement("C27", "A22")
+@pytest.mark.requirement("C27")
 def test_an_example_is_held_against_the_schema_beside_it(tmp_path: Path) -> None:
     schema = json.dumps(
         {"type": "object", "properties": {"q": {"type": "string"}, "n": {"type": "integer"}}, "required": ["q"]}

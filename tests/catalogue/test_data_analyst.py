@@ -452,7 +452,6 @@ def test_lines_that_cannot_be_read_make_the_answer_partial(tmp_path: Path, ask_i
     assert result.data["tables"][0]["rows"] == [["b", 3, 1], ["a", 1, 1]]
 
 
-@pytest.mark.requirement("A19")
 def test_without_duckdb_every_skill_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analyst, "find_spec", Mock(return_value=None))
     without = DataAnalyst.bind()

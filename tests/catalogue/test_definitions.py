@@ -34,6 +34,7 @@ def skill(agent: str, name: str) -> Skill:
 RESEARCH = skill("researcher_analyst", "research")
 
 
+@pytest.mark.requirement("A19")
 def test_every_agent_is_there_by_name_and_alias() -> None:
     registry = Registry(agents())
     assert [agent.definition.name for agent in registry] == NAMES
@@ -92,7 +93,7 @@ def test_an_unknown_source_is_refused_before_anything_is_searched(ask: Ask) -> N
     assert "reddit" in str(result.fault)
 
 
-@pytest.mark.requirement("A19", "K21")
+@pytest.mark.requirement("K21")
 def test_what_comes_with_the_ticket_model_is_listed_as_unavailable(ask: Ask) -> None:
     definition = AGENTS["git_state_analyzer"].definition
     assert [one.name for one in definition.skills if one.unavailable] == ["task_validation", "drift_detection"]

@@ -40,7 +40,7 @@ def test_rules_for_programs(retinue: Give) -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("input/opne", "input/open"), ("own-errors", "contract/own-errors"), ("definition/nmae", "definition/name")],
+    [("input/opne", "input/open"), ("own-errors", "contract/own-errors"), ("definition/aliaz", "definition/alias")],
 )
 def test_a_rule_that_there_is_not_is_said_with_the_nearest(retinue: Give, name: str, near: str) -> None:
     said = retinue("explain", name)

@@ -337,7 +337,6 @@ def test_links_that_lead_out_nowhere_or_in_a_circle_are_findings_and_end(
 # Slips, what stands there for another purpose, and what a program can mend.
 
 
-@pytest.mark.requirement("A16")
 def test_slips_in_tools_models_and_operations_are_found_and_fixed(retinue: Give, folder: Path) -> None:
     keeper = AGENT.format(
         name="note-keeper", more="tools: Read, Grpe, mcp__notes, TaskGet\nmodel: sonet\nargument-hint: one: two\n"

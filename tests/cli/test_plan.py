@@ -91,7 +91,6 @@ def test_what_there_is_to_ask_for_is_shown_below_the_plan(retinue: Give, folder:
     assert retinue("run", "--json", "--plan", "-", stdin=data.out).data["outcome"] == "success"
 
 
-@pytest.mark.requirement("B26")
 def test_a_file_that_may_not_be_read_is_not_read_for_a_plan(retinue: Give, folder: Path) -> None:
     pytest.importorskip("duckdb")
     (folder / "salaries.csv").write_text("who,salary\nAda,12345\nBob,23456\n", encoding="utf-8")

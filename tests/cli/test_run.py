@@ -11,7 +11,7 @@ from tests.cli.conftest import Give
 BOTH = "sing a loud song and paint a wooden fence"
 
 
-@pytest.mark.requirement("C20")
+@pytest.mark.requirement("A8", "C20")
 def test_the_answer_is_on_stdout_and_everything_about_it_on_stderr(retinue: Give, team: Path) -> None:
     said = retinue("run", "sing a loud song and print a newspaper")
     assert said.code == 0

@@ -44,7 +44,7 @@ def mark(file: Path) -> str:
 # Code
 
 
-@pytest.mark.requirement("B17", "B27")
+@pytest.mark.requirement("B27")
 def test_the_test_of_the_assistant_imports_nothing_from_the_folder(home: Path, folder: Path) -> None:
     write(folder / "retinue.py", mark(home / "ran"))
     write(folder / "json.py", mark(home / "ran"))

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract.definition import Definition, Deprecation, Sample, Skill, Source
 from retinue.contract.finding import Finding
-from retinue.contract.lint import RULES, compare, find_rule, lint, lint_tool
+from retinue.contract.lint import RULES, compare, find_rule, lint
 from retinue.contract.model import JsonMapping
 from tests.contract.nouns import json_values, values_of
 from tests.examples import examples
@@ -110,10 +110,6 @@ def changed(document: JsonMapping, path: str, *value: object) -> JsonMapping:
     return result
 
 
-def tool(**changes: object) -> JsonMapping:
-    return {"name": "catalogue_search", "description": GOOD, "input_schema": STRICT, **changes}
-
-
 def skill(input_schema: JsonMapping = STRICT, output_schema: JsonMapping | None = ANSWER, **others: Any) -> Skill:
     known: dict[str, Any] = {
         "name": "search",
@@ -132,6 +128,12 @@ def brief(findings: list[Finding]) -> list[tuple[str, str]]:
     return [(finding.rule, finding.path) for finding in findings]
 
 
+def judged(input_schema: JsonMapping) -> list[Finding]:
+    """What is found in an agent with one skill that takes this; paths are those in the skill."""
+    found = lint(definition(skill(input_schema)))
+    return [finding.model_copy(update={"path": finding.path.removeprefix("/skills/0")}) for finding in found]
+
+
 def field(**keywords: Any) -> list[str]:
     """The rules that an input with one required field of these keywords breaks."""
     described = {"description": "What to look for in the shelves.", **keywords}
@@ -141,81 +143,33 @@ def field(**keywords: Any) -> list[str]:
         "required": ["query"],
         "additionalProperties": False,
     }
-    return [finding.rule for finding in lint_tool(tool(input_schema=schema))]
+    return [finding.rule for finding in judged(schema)]
 
 
 # The samples of the specification.
 
 
-@pytest.mark.requirement("A4", "A6", "A20", "A21")
+@pytest.mark.requirement("A6", "A20", "A21")
 def test_the_researcher_of_the_specification_gets_what_it_honestly_deserves() -> None:
-    assert [(one.severity, one.rule, one.path) for one in lint_tool(RESEARCHER)] == [
-        ("info", "input/constraint", "/input_schema/properties/task"),
-        ("warning", "input/default-in-words", "/input_schema/properties/sources"),
-        ("warning", "input/default-in-words", "/input_schema/properties/output_format"),
+    said = {name: RESEARCHER[name] for name in ("name", "description")}
+    found = lint(definition(skill(RESEARCHER["input_schema"]), **said))
+    assert [(one.severity, one.rule, one.path) for one in found] == [
+        ("info", "input/constraint", "/skills/0/input_schema/properties/task"),
+        ("warning", "input/default-in-words", "/skills/0/input_schema/properties/sources"),
+        ("warning", "input/default-in-words", "/skills/0/input_schema/properties/output_format"),
     ]
 
 
 @pytest.mark.requirement("A22")
 def test_the_strict_schema_of_the_specification_is_clean() -> None:
-    assert lint_tool(tool()) == []
     assert lint(definition()) == []
-
-
-# The three keys.
-
-
-@pytest.mark.requirement("A4", "C7")
-def test_a_tool_has_exactly_three_keys() -> None:
-    assert brief(lint_tool({})) == [("definition/missing", "")] * 3
-    found = lint_tool(tool(inputSchema=STRICT, version="1"))
-    assert [(one.path, one.fix) for one in found] == [
-        ("/inputSchema", "Remove it; there are `name`, `description`, `input_schema`."),
-        ("/version", "Remove it; there are `name`, `description`, `input_schema`."),
-    ]
-
-
-@pytest.mark.requirement("A4", "C7")
-def test_a_misspelt_key_is_named() -> None:
-    document = tool()
-    document["inputSchema"] = document.pop("input_schema")
-    found = lint_tool(document)
-    assert [(one.rule, one.path, one.fix) for one in found] == [
-        ("definition/missing", "", "Rename 'inputSchema' to `input_schema`."),
-        ("definition/unknown-key", "/inputSchema", "Did you mean `input_schema`?"),
-    ]
-
-
-@pytest.mark.parametrize("document", [None, 5, "tool", [RESEARCHER]])
-def test_what_is_no_object_is_no_definition(document: object) -> None:
-    assert brief(lint_tool(document)) == [("definition/object", "")]
 
 
 # Names.
 
 
-@pytest.mark.requirement("A6", "C10", "C46")
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [
-        ("Researcher-Analyst", "Use `researcher_analyst`."),
-        ("researcherAnalyst", "Use `researcher_analyst`."),
-        ("RESEARCHER", "Use `researcher`."),
-        ("a__b", "Use `a_b`."),
-        ("name\n", "Use `name`."),
-        ("a" * 65, f"Use `{'a' * 64}`."),
-        ("", "Use small letters, digits and underscores, a letter first."),
-        ("2fa", "Use small letters, digits and underscores, a letter first."),
-        (5, "Use small letters, digits and underscores, a letter first."),
-    ],
-)
-def test_a_name_is_snake_case(name: object, fix: str) -> None:
-    assert [(one.rule, one.path, one.fix) for one in lint_tool(tool(name=name))] == [("definition/name", "/name", fix)]
-
-
 @pytest.mark.requirement("A28", "C11")
-def test_a_versioned_name_is_fine_for_a_tool_and_not_for_a_definition() -> None:
-    assert lint_tool(tool(name="researcher_analyst_v2")) == []
+def test_a_name_does_not_state_its_version() -> None:
     found = lint(definition(name="researcher_analyst_v2"))
     assert brief(found) == [("definition/name-version", "/name")]
     assert found[0].fix.startswith("Call it `researcher_analyst`, version 2.0;")
@@ -257,15 +211,9 @@ def test_two_skills_of_one_name_collide() -> None:
     ],
 )
 def test_a_description_says_what_when_and_what_comes_back(text: str, rules: list[str]) -> None:
-    found = lint_tool(tool(description=text))
+    found = lint(definition(name="catalogue_search", description=text))
     assert [one.rule for one in found] == [f"definition/{name}" for name in rules]
     assert all(one.path == "/description" for one in found)
-
-
-@pytest.mark.requirement("A6")
-@pytest.mark.parametrize("wrong", [None, 5, ["text"]])
-def test_a_description_is_text(wrong: object) -> None:
-    assert brief(lint_tool(tool(description=wrong))) == [("definition/description", "/description")]
 
 
 def test_each_of_several_skills_says_what_it_does() -> None:
@@ -311,7 +259,7 @@ SHAPES: list[tuple[str, tuple[object, ...], str, str]] = [
 @pytest.mark.requirement("A6")
 @pytest.mark.parametrize(("path", "value", "rule_id", "place"), SHAPES)
 def test_an_input_schema_has_its_four_parts(path: str, value: tuple[object, ...], rule_id: str, place: str) -> None:
-    found = lint_tool(tool(input_schema=changed(STRICT, path, *value)))
+    found = judged(changed(STRICT, path, *value))
     assert (rule_id, f"/input_schema{place}") in brief(found)
     others = {one.rule for one in found} - {rule_id}
     assert others <= {"input/optional", "input/required-unknown", "input/loose"}
@@ -319,43 +267,40 @@ def test_an_input_schema_has_its_four_parts(path: str, value: tuple[object, ...]
 
 @pytest.mark.requirement("A6")
 def test_the_fix_lists_what_to_require() -> None:
-    found = lint_tool(tool(input_schema=without(STRICT, "required")))
+    found = judged(without(STRICT, "required"))
     assert found[0].fix == 'Add `"required": ["query", "category"]`, less what may be left out.'
-    found = lint_tool(tool(input_schema=changed(STRICT, "required", ["query", "kategory"])))
+    found = judged(changed(STRICT, "required", ["query", "kategory"]))
     assert found[0].fix == "Did you mean `category`?"
-    found = lint_tool(tool(input_schema=changed(STRICT, "required", ["query", "category", "xyzzy"])))
+    found = judged(changed(STRICT, "required", ["query", "category", "xyzzy"]))
     assert found[0].fix == "Describe it in `properties`, or do not require it."
 
 
 def test_no_parameters_need_no_list_of_required_ones() -> None:
     empty: JsonMapping = {"type": "object", "properties": {}, "additionalProperties": False}
-    assert lint_tool(tool(input_schema=empty)) == []
-    assert (
-        lint_tool(tool(input_schema={**without(STRICT, "additionalProperties"), "unevaluatedProperties": False})) == []
-    )
+    assert judged(empty) == []
+    assert judged({**without(STRICT, "additionalProperties"), "unevaluatedProperties": False}) == []
 
 
 @pytest.mark.requirement("A6")
 def test_a_broken_schema_is_reported_and_still_judged() -> None:
-    found = lint_tool(tool(input_schema=changed(STRICT, "properties/query/type", "strin")))
+    found = judged(changed(STRICT, "properties/query/type", "strin"))
     assert brief(found) == [("schema/enum", "/input_schema/properties/query/type")]
-    assert brief(lint_tool(tool(input_schema={"type": "objct"}))) == [
+    assert brief(judged({"type": "objct"})) == [
         ("schema/enum", "/input_schema/type"),
         ("input/type-object", "/input_schema"),
         ("input/properties", "/input_schema"),
         ("input/open", "/input_schema"),
     ]
-    assert brief(lint_tool(tool(input_schema={"type": {1}}))) == [("schema/json", "/input_schema/type")]
-    assert brief(lint_tool(tool(input_schema=5))) == [("schema/type", "/input_schema")]
+    assert brief(judged({"type": {1}})) == [("schema/json", "/input_schema/type")]
 
 
 @pytest.mark.requirement("A20", "C33")
 def test_a_field_is_required_or_has_a_default() -> None:
     optional = changed(STRICT, "required", ["query"])
-    assert brief(lint_tool(tool(input_schema=optional))) == [
+    assert brief(judged(optional)) == [
         ("input/optional", "/input_schema/properties/category"),
     ]
-    assert lint_tool(tool(input_schema=changed(optional, "properties/category/default", "business"))) == []
+    assert judged(changed(optional, "properties/category/default", "business")) == []
 
 
 @pytest.mark.requirement("C33")
@@ -438,7 +383,7 @@ def test_a_field_says_what_it_takes(keywords: JsonMapping, rules: list[str]) -> 
 )
 def test_a_default_in_words_fills_nothing_in(text: str, rules: list[str]) -> None:
     schema = changed(STRICT, "properties/max_results", {"type": "integer", "minimum": 1, "description": text})
-    assert [one.rule for one in lint_tool(tool(input_schema=schema))] == rules
+    assert [one.rule for one in judged(schema)] == rules
 
 
 @pytest.mark.requirement("A20")
@@ -447,7 +392,7 @@ def test_objects_inside_are_closed_too_and_their_fields_described() -> None:
     where = {"type": "array", "items": {"$ref": "#/$defs/place"}, "description": "Places to search in, nearest first."}
     schema = changed({**STRICT, "$defs": {"place": inside}}, "properties/where", where)
     schema["required"] = ["query", "category", "where"]
-    assert brief(lint_tool(tool(input_schema=schema))) == [
+    assert brief(judged(schema)) == [
         ("input/open-inside", "/input_schema/$defs/place"),
         ("input/description", "/input_schema/$defs/place/properties/city"),
     ]
@@ -457,18 +402,18 @@ def test_a_field_is_described_by_what_it_refers_to() -> None:
     shared = {"type": "string", "enum": ["a"], "description": "Which shelf to look at first."}
     for stated in ({"$ref": "#/$defs/shelf"}, {"allOf": [{"$ref": "#/$defs/shelf"}]}):
         schema = changed({**STRICT, "$defs": {"shelf": shared}}, "properties/category", stated)
-        assert lint_tool(tool(input_schema=schema)) == []
+        assert judged(schema) == []
     circle = changed({**STRICT, "$defs": {"a": {"$ref": "#/$defs/a"}}}, "properties/category", {"$ref": "#/$defs/a"})
-    assert "schema/circle" in {one.rule for one in lint_tool(tool(input_schema=circle))}
+    assert "schema/circle" in {one.rule for one in judged(circle)}
 
 
 def test_a_default_of_a_schema_that_refers_is_checked() -> None:
     schema = {**STRICT, "$defs": {"small": {"type": "integer", "maximum": 3}}}
     described = {"$ref": "#/$defs/small", "default": 5, "description": "How many there are."}
-    found = lint_tool(tool(input_schema=changed(schema, "properties/max_results", described)))
+    found = judged(changed(schema, "properties/max_results", described))
     assert brief(found) == [("input/default", "/input_schema/properties/max_results/default")]
     lost = {"$ref": "#/properties/query", "default": 5, "description": "How many there are."}
-    assert lint_tool(tool(input_schema=changed(schema, "properties/max_results", lost))) == []
+    assert judged(changed(schema, "properties/max_results", lost)) == []
 
 
 # Skills.
@@ -713,15 +658,6 @@ def test_a_finding_leads_to_its_rule() -> None:
 
 
 @given(
-    document=st.dictionaries(st.sampled_from(["name", "description", "input_schema", "nmae"]), json_values, max_size=4)
-)
-def test_whatever_calls_itself_a_tool_is_judged(document: JsonMapping) -> None:
-    for finding in lint_tool(document):
-        assert find_rule(finding.rule)
-        assert finding.fix or finding.rule.startswith("schema/")
-
-
-@given(
     st.dictionaries(
         st.sampled_from(
             [
@@ -751,7 +687,7 @@ def test_whatever_calls_itself_a_tool_is_judged(document: JsonMapping) -> None:
     )
 )
 def test_whatever_calls_itself_an_input_schema_is_judged(schema: JsonMapping) -> None:
-    for finding in lint_tool(tool(input_schema=schema)):
+    for finding in judged(schema):
         assert find_rule(finding.rule)
     assert compare(definition(skill(schema)), definition(skill(schema))) == []
     assert isinstance(compare(definition(), definition(skill(schema), version="1.1")), list)

@@ -32,7 +32,6 @@ def configured(default: str = "anthropic:claude-sonnet-4-5", **tiers: str) -> Mo
 # Choosing.
 
 
-@pytest.mark.requirement("B12")
 def test_the_task_comes_before_the_definition_before_the_tier_before_the_default() -> None:
     models = configured(small="a:small", medium="a:medium", large="a:large")
     assert models.choose(model="x:task", own="x:own", tier="small", source="user").name == "x:task"

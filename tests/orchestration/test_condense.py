@@ -51,7 +51,7 @@ def test_a_summary_is_never_longer_and_never_invents(text: str, limit: int):
     assert summary.truncated or summary.text == " ".join(text.split())
 
 
-@pytest.mark.requirement("C20", "C30")
+@pytest.mark.requirement("A3", "A8", "C20", "C30")
 def test_each_level_carries_less_and_both_sides_are_measured():
     levels = ("full", "summary", "metadata", "none")
     handed = [hand_on(RESULT, level, get_counter("words")) for level in levels]
@@ -77,7 +77,7 @@ def test_an_agent_s_own_summary_goes_before_its_text():
     assert handed.inputs["summary"] == "Short."
 
 
-@pytest.mark.requirement("C20")
+@pytest.mark.requirement("A8", "C20")
 def test_savings_are_sums_under_the_name_of_a_counter():
     savings = Savings("words")
     savings.add(full=100, handed_on=20)

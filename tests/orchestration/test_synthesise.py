@@ -169,7 +169,7 @@ def test_what_was_used_read_and_written_is_summed():
     assert result.warnings == other.warnings
 
 
-@pytest.mark.requirement("C20")
+@pytest.mark.requirement("A8", "C20")
 def test_tokens_are_measured_with_a_named_counter():
     tokens = merged((node("n1"), good("Short.", {"long": "word " * 500}))).data["tokens"]
     assert tokens["counter"] == "words"

@@ -199,7 +199,7 @@ def test_lint_finds_what_section_7_forbids(retinue: Retinue, write: Write) -> No
 # Hand-off and envelope.
 
 
-@pytest.mark.requirement("A7", "A8")
+@pytest.mark.requirement("A7", "A11")
 def test_the_printed_hand_off_and_envelope_are_read(retinue: Retinue, write: Write) -> None:
     write("handoff.json", HANDOFF)
     task = retinue("parse", "handoff.json", "--json").data

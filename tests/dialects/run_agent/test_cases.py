@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from retinue.contract import schema
 from retinue.contract.model import Model
 from retinue.dialects import run_agent
-from retinue.dialects.run_agent import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
+from retinue.dialects.run_agent import ANSWER_SCHEMA, AgentOutputMinimal, ToolTraceMinimal
 from retinue.errors import OutputInvalid
 from tests.contract.nouns import json_values
 from tests.dialects.json_cases import Case, cases, said_of, see_case, see_same
@@ -89,13 +89,6 @@ near = st.fixed_dictionaries(
 @settings(max_examples=examples(150))
 def test_the_json_schema_and_the_python_types_take_the_same_answers(value: object) -> None:
     assert accepts(AgentOutputMinimal, value) == schema.compile(ANSWER_SCHEMA).is_valid(value)
-
-
-@pytest.mark.requirement("B1")
-@given(near | json_values)
-@settings(max_examples=examples(150))
-def test_the_schema_of_the_arguments_takes_what_their_type_takes(value: object) -> None:
-    assert accepts(Arguments, value) == schema.compile(ARGUMENTS_SCHEMA).is_valid(value)
 
 
 def accepts(kind: type[BaseModel], value: object) -> bool:

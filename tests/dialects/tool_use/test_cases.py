@@ -63,7 +63,7 @@ def test_a_definition(case: Case) -> None:
     case.said.update({"value": case.said["names"]} if "names" in case.said else {})
     see_case(case, tool_use.parse_definitions, names_of)
     if "deprecated" in case.said:
-        deprecated = tool_use.parse_definition(case.text).value.deprecated
+        deprecated = tool_use.parse_definitions(case.text).value[0].deprecated
         assert deprecated is not None
         assert deprecated.model_dump(exclude_none=True) == case.said["deprecated"]
     if case.said.get("same"):

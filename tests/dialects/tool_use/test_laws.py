@@ -171,8 +171,8 @@ def definitions(draw: st.DrawFn) -> Definition:
 @pytest.mark.requirement("A4", "C11", "C34")
 def test_a_definition_loses_exactly_what_is_reported(definition: Definition) -> None:
     written = tool_use.render_definition(definition)
-    read = tool_use.parse_definition(written.text)
-    assert_exact_losses(definition, read.value, written.losses)
+    (read,) = tool_use.parse_definitions(written.text).value
+    assert_exact_losses(definition, read, written.losses)
 
 
 wires = st.sampled_from(
@@ -240,7 +240,7 @@ levels = st.sampled_from(["strict", "standard", "lenient"])
 @given(st.text() | st.binary() | rough.map(json.dumps), levels)
 @settings(max_examples=examples(120))
 def test_any_text_is_read_or_refused_with_the_typed_error(text: str | bytes, level: Any) -> None:
-    for read in (tool_use.parse_task, tool_use.parse_correction, tool_use.parse_definitions, tool_use.parse_definition):
+    for read in (tool_use.parse_task, tool_use.parse_correction, tool_use.parse_definitions):
         with contextlib.suppress(ParseError, InvalidInput):
             read(text, level=level)
     with contextlib.suppress(OutputInvalid):

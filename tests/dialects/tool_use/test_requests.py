@@ -1,4 +1,4 @@
-"""Requests in the words of spec 000: the summary, constraints, formats, names, retries, and what a hand-off saves."""
+"""Requests in the words of spec 000: the summary, constraints, formats, names, and retries."""
 
 import json
 
@@ -8,7 +8,7 @@ from retinue.contract.finding import Loss
 from retinue.contract.result import Result
 from retinue.contract.task import Context, Correction, Limits, OutputWish, Task
 from retinue.dialects import tool_use
-from retinue.errors import InvalidInput, UnknownName
+from retinue.errors import InvalidInput
 
 
 def fields(losses: tuple[Loss, ...]) -> set[str]:
@@ -162,17 +162,3 @@ def test_a_retry_is_the_request_with_the_correction_object() -> None:
         "max_retries": 2,
     }
     assert again == json.loads(tool_use.render_task(task).text)
-
-
-@pytest.mark.requirement("A8", "C20")
-def test_what_a_hand_off_saves_is_measured_by_a_named_counter() -> None:
-    history = tuple(f"user: question {n} about the prices of the last years" for n in range(200))
-    task = Task(id="t", agent="x", instruction="Find the price", context=Context(what="Prices.", history=history))
-    saving = tool_use.measure_saving(task)
-    assert saving.counter == "words"
-    assert saving.full > 200 * 8 > 100 > saving.handoff > 20
-    assert saving.share == 1 - saving.handoff / saving.full
-    assert tool_use.measure_saving(task, counter="chars4").full != saving.full
-    assert tool_use.measure_saving(Task(id="t", agent="x")).share < 0.9
-    with pytest.raises(UnknownName):
-        tool_use.measure_saving(task, counter="guess")

@@ -211,18 +211,9 @@ def test_its_own_words_are_recognised(text: str, signs: list[tuple[str, str, str
     assert all(sign.dialect == "tool_use" and sign.why for sign in found)
 
 
-def test_several_agents_are_no_single_definition() -> None:
-    two = (
-        '[{"name": "a", "description": "", "input_schema": {"type": "object"}},'
-        '{"name": "b", "description": "", "input_schema": {"type": "object"}}]'
-    )
-    with pytest.raises(InvalidInput, match=r"2 agents: a 1\.0, b 1\.0"):
-        tool_use.parse_definition(two)
-
-
 def test_losses_of_several_definitions_say_whose_they_are() -> None:
     text = '{"name": "a", "description": "A", "input_schema": {"type": "object"}}'
-    one = tool_use.parse_definition(f"```json\n{text}\n```").value
+    (one,) = tool_use.parse_definitions(f"```json\n{text}\n```").value
     tagged = type(one)(name="b", description="B", skills=one.skills, tags=("x",))
     written = tool_use.render_definitions((one, tagged))
     assert [loss.field for loss in written.losses] == ["/1/skills/0/description", "/1/tags"]
@@ -277,9 +268,9 @@ def test_a_schema_that_lets_any_key_through_is_refused_when_strict() -> None:
     takes: dict[str, object] = {"type": "object", "properties": {}, "required": [], "additionalProperties": True}
     text = json.dumps({"name": "a", "description": "", "input_schema": takes})
     with pytest.raises(InvalidInput) as caught:
-        tool_use.parse_definition(text, level="strict")
+        tool_use.parse_definitions(text, level="strict")
     assert caught.value.path == "/input_schema/additionalProperties"
-    assert tool_use.parse_definition(text).value.name == "a"
+    assert tool_use.parse_definitions(text).value[0].name == "a"
 
 
 def test_hostile_words_stay_where_they_are_put() -> None:

@@ -46,7 +46,7 @@ def shape(plan: Plan) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.requirement("A24", "G17")
+@pytest.mark.requirement("G17")
 def test_a_plan_nearly_always_calls_the_same_whoever_else_joins():
     strangers = [stranger(name, *said) for name, said in STRANGERS.items()]
     crowd = Planner([*strangers[:2], *(agent.definition for agent in agents()), *strangers[2:]])

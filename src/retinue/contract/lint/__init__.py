@@ -7,7 +7,7 @@ in one table, `RULES`, by the id that findings carry.
 from ._calls import KnownAgent, Operation, OperationListing, check_calls, check_listings, find_uncalled
 from ._compare import ContractChange, EarlierDefinition, compare, compare_trees
 from ._copies import Passage, find_copies, find_inline_behaviours
-from ._definition import lint, lint_tool
+from ._definition import lint
 from .rules import RULES, LintRule, find_rule
 
 __all__ = [
@@ -28,5 +28,4 @@ __all__ = [
     "find_rule",
     "find_uncalled",
     "lint",
-    "lint_tool",
 ]

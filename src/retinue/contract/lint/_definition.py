@@ -1,4 +1,4 @@
-"""The rules over a whole definition, ours or a raw tool-use object (spec 000 §2)."""
+"""The rules over a whole definition (spec 000 §2)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,9 +16,6 @@ from retinue.errors import InvalidDefinition
 from ._compare import SchemaField, as_texts, fields_of, resolve_ref, subschemas
 from .rules import make_finding
 
-_TOOL_KEYS: Final = ("name", "description", "input_schema")
-_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_LONGEST_NAME: Final = 64
 _NOT_JSON: Final = {"schema/json", "schema/depth", "schema/size"}
 
 
@@ -56,43 +53,6 @@ def lint(definition: Definition, *, previous: Definition | None = None) -> list[
         findings.append(make_finding("definition/extras", place, message, "Remove it, or leave it be."))
     file = definition.source.file if definition.source else None
     return findings if file is None else [finding.model_copy(update={"file": file}) for finding in findings]
-
-
-def lint_tool(document: object) -> list[Finding]:
-    """Say everything there is to say about a tool definition as it was read: exactly three keys (A4, A6, A20, A21).
-
-    Paths are JSON Pointers into `document`.
-    """
-    if not isinstance(document, dict):
-        message = f"{short_repr(document)} is not a definition."
-        return [make_finding("definition/object", "", message, "Write one JSON object.")]
-    tool = cast("JsonMapping", document)
-    findings: list[Finding] = []
-    for key in (key for key in _TOOL_KEYS if key not in tool):
-        near = nearest(key, [str(other) for other in tool if other not in _TOOL_KEYS], limit=1)
-        fix = f"Rename {short_repr(near[0])} to `{key}`." if near else f"Add `{key}`."
-        findings.append(make_finding("definition/missing", "", f"`{key}` is missing.", fix))
-    for key in (key for key in tool if key not in _TOOL_KEYS):
-        near = nearest(str(key), [other for other in _TOOL_KEYS if other not in tool], limit=1)
-        fix = f"Did you mean `{near[0]}`?" if near else "Remove it; there are `name`, `description`, `input_schema`."
-        message = f"{short_repr(key)} is not a key of a definition."
-        findings.append(make_finding("definition/unknown-key", pointer([key]), message, fix))
-    name, description = tool.get("name"), tool.get("description")
-    text = name if isinstance(name, str) else ""
-    if "name" in tool and not (_NAME.fullmatch(text) and len(text) <= _LONGEST_NAME):
-        suggestion = fold(text)[:_LONGEST_NAME].rstrip("_")
-        fix = "Use small letters, digits and underscores, a letter first."
-        message = f"{short_repr(name)} is not a valid snake_case name."
-        fix = f"Use `{suggestion}`." if _NAME.fullmatch(suggestion) else fix
-        findings.append(make_finding("definition/name", "/name", message, fix))
-    if isinstance(description, str):
-        findings += _check_description(description, text)
-    elif "description" in tool:
-        message = f"The description is {short_repr(description)}, and must be text."
-        findings.append(make_finding("definition/description", "/description", message, "Write a few sentences."))
-    if "input_schema" in tool:
-        findings += _prefix_paths(_check_input(tool["input_schema"]), "/input_schema")
-    return findings
 
 
 def _check_names(definition: Definition) -> Iterator[Finding]:
@@ -223,18 +183,17 @@ _SAYS_WHAT: Final = frozenset(
 )
 
 
-def _check_input(schema: object, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
+def _check_input(root: JsonMapping, *, new: frozenset[str] = frozenset()) -> Iterator[Finding]:
     """Everything to say about an input schema. A broken one is judged for style too, as far as it is JSON.
 
     Args:
-        schema: The schema.
+        root: The schema.
         new: Top-level fields that may be optional because they came later (C33).
     """
-    findings = schemas.check_schema(schema)
+    findings = schemas.check_schema(root)
     yield from findings
-    if not isinstance(schema, dict) or any(finding.rule in _NOT_JSON for finding in findings):
+    if any(finding.rule in _NOT_JSON for finding in findings):
         return
-    root = cast("JsonMapping", schema)
     properties = as_mapping(root.get("properties"))
     # What spec 000 §2.2 demands of every input schema.
     if root.get("type") != "object":

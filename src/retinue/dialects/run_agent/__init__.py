@@ -29,11 +29,10 @@ from .parse import (
     write_history,
 )
 from .render import render_arguments, render_result, render_retry, render_task
-from .wire import ANSWER_SCHEMA, ARGUMENTS_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
+from .wire import ANSWER_SCHEMA, AgentOutputMinimal, Arguments, ToolTraceMinimal
 
 __all__ = [
     "ANSWER_SCHEMA",
-    "ARGUMENTS_SCHEMA",
     "NAME",
     "RESULT_FORMS",
     "TASK_FORMS",

@@ -1,4 +1,4 @@
-"""The exact shapes of spec 001, as pydantic models and as JSON Schemas that take the same values (B7).
+"""The exact shapes of spec 001, as pydantic models; that of an answer also as the spec's JSON Schema (B7).
 
 Where its two published forms disagree (the Python types default `traces` to an empty list and take null for what is
 absent), the schema is right; what the other form would say is borne by the reader unless it is strict.
@@ -73,22 +73,6 @@ ANSWER_SCHEMA: Final[JsonMapping] = {
     "additionalProperties": True,
 }
 """The spec's own schema of an answer; takes what `AgentOutputMinimal` takes (B7)."""
-
-ARGUMENTS_SCHEMA: Final[JsonMapping] = {
-    "type": "object",
-    "required": ["prompt"],
-    "properties": {
-        "prompt": {"type": "string", "description": "The latest message of the user."},
-        "chat_history": {
-            "type": ["string", "null"],
-            "description": "Earlier turns, one a line: `user: ...`, `assistant: ...`.",
-        },
-        "memory": {"type": ["string", "null"], "description": "Further context."},
-        "config": {"type": ["object", "null"], "description": "Overrides for this call; unknown keys are ignored."},
-    },
-    "additionalProperties": True,
-}
-"""The spec's signature as a schema; takes what `Arguments` takes (B1)."""
 
 
 # What we say beside the required fields. Agents that mean something else by one of these keys lose nothing: only a

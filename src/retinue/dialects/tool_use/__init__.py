@@ -17,19 +17,16 @@ from typing import Final
 
 from retinue.contract.model import DialectName
 
-from .definition import parse_definition, parse_definitions, render_definition, render_definitions
+from .definition import parse_definitions, render_definition, render_definitions
 from .extras import parse_correction, render_correction
 from .parse import parse_result, parse_task, recognise
-from .render import Saving, measure_saving, render_result, render_retry, render_task
+from .render import render_result, render_retry, render_task
 
 __all__ = [
     "NAME",
     "RESULT_FORMS",
     "TASK_FORMS",
-    "Saving",
-    "measure_saving",
     "parse_correction",
-    "parse_definition",
     "parse_definitions",
     "parse_result",
     "parse_task",

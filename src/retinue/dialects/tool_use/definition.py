@@ -42,22 +42,6 @@ class _ToolEntry:
 # Reading
 
 
-def parse_definition(text: str | bytes, *, level: Level = "standard") -> Parsed[Definition]:
-    """Read the one agent whose tools `text` holds.
-
-    Raises:
-        ParseError: The text is no JSON object or array.
-        InvalidInput: It holds no definition, or those of several agents.
-    """
-    read = parse_definitions(text, level=level)
-    if len(read.value) != 1:
-        names = ", ".join(f"{one.name} {one.version}" for one in read.value[:20])
-        raise InvalidInput(
-            f"There are {len(read.value)} agents: {names}.", hint="Read them with `parse_definitions`, or send one."
-        )
-    return Parsed(read.value[0], read.form, read.findings)
-
-
 def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed[tuple[Definition, ...]]:
     """Read one tool, or an array of them. Tools named `agent__skill` are the skills of one agent.
 

@@ -1,9 +1,8 @@
 """From the contract to the requests and answers of spec 000."""
 
-from dataclasses import dataclass
 from typing import Final, cast
 
-from retinue.contract import json, tokens
+from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Usage
@@ -190,35 +189,3 @@ def _answer(result: Result, status: Status) -> JsonValue:
         rest["questions"] = [question.to_json() for question in result.questions]
         return rest
     return body
-
-
-@dataclass(frozen=True, slots=True)
-class Saving:
-    """Two counts, and by which counter they were made.
-
-    Attributes:
-        full: Tokens of the whole task, its history, memory and inputs with it.
-        handoff: Tokens of the hand-off.
-    """
-
-    counter: str
-    full: int
-    handoff: int
-
-    @property
-    def share(self) -> float:
-        """The part of `full` that is saved; below 0 where the hand-off is the longer one."""
-        return 1 - self.handoff / self.full
-
-
-def measure_saving(task: Task, *, counter: str = tokens.DEFAULT) -> Saving:
-    """Count what handing on `task` costs, and what handing on all that is known would.
-
-    Raises:
-        UnknownName: There is no such counter.
-        InvalidInput: Something in the task is no JSON.
-    """
-    count = tokens.get_counter(counter).count
-    return Saving(
-        counter=counter, full=count(task.to_json_text()), handoff=count(render_task(task, form="handoff").text)
-    )
