@@ -25,7 +25,7 @@ from typing import Any, Final
 __all__ = ["Popen", "run", "stop"]
 
 _COMMAND: Final = [sys.executable, "-m", "retinue"]
-_ROOMS: Final = ("cli", "catalogue", "orchestration", "tools")
+_PACKAGES: Final = ("cli", "catalogue", "orchestration", "tools")
 """What is imported before the first command, with all that they import in turn."""
 _OTHERS: Final = ("rapidfuzz.fuzz",)
 _MODELS: Final = ("pydantic_ai.models.openai", "pydantic_ai.models.anthropic", "retinue.llm.pydantic_ai_model")
@@ -220,8 +220,8 @@ def _become(words: list[str], folder: str, environment: dict[str, str], own_sess
 
 
 def _main(control: int, *modules: str) -> None:
-    for room in _ROOMS:
-        package = importlib.import_module(f"retinue.{room}")
+    for folder in _PACKAGES:
+        package = importlib.import_module(f"retinue.{folder}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     for name in modules:

@@ -24,7 +24,7 @@ from retinue.llm.scripted import ScriptedModel
 KEY = "sk-ant-0123456789abcdefghij"
 
 
-def configured(default: str = "anthropic:claude-sonnet-4-5", **tiers: str) -> Models:
+def configured(default: str = "anthropic:claude-sonnet-4-6", **tiers: str) -> Models:
     chosen: dict[Tier, str] = {tier: tiers[tier] for tier in ("small", "medium", "large") if tier in tiers}
     return Models(default=default, tiers=chosen or DEFAULT_TIERS, environment={})
 
@@ -37,7 +37,7 @@ def test_the_task_comes_before_the_definition_before_the_tier_before_the_default
     assert models.choose(model="x:task", own="x:own", tier="small", source="user").name == "x:task"
     assert models.choose(own="x:own", tier="small").name == "x:own"
     assert models.choose(tier="small").name == "a:small"
-    assert models.choose().name == "anthropic:claude-sonnet-4-5"
+    assert models.choose().name == "anthropic:claude-sonnet-4-6"
 
 
 def test_each_choice_says_why() -> None:

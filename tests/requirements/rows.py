@@ -41,13 +41,14 @@ INFORMATIVE = frozenset({"A1", "A26", "A29", "B18", "H10", "P16"})
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: what is asked for, and how much of it is there."""
+    """One row: what is asked for, how much of it is there, and by which commands or public calls a user reaches it."""
 
     id: str
     file: str
     title: str
     status: str
     missing: str = ""
+    by: tuple[str, ...] = ()
 
 
 def read_rows(folder: Path = FOLDER) -> tuple[Row, ...]:
@@ -59,6 +60,7 @@ def read_rows(folder: Path = FOLDER) -> tuple[Row, ...]:
             title=fields.pop("title", ""),
             status=fields.pop("status", ""),
             missing=fields.pop("missing", ""),
+            by=(by,) if isinstance(by := fields.pop("by", ()), str) else tuple(by),
             **fields,
         )
         for path in sorted(folder.glob("*.toml"))
@@ -93,6 +95,8 @@ def disagreements(rows: tuple[Row, ...], tests: Mapping[str, tuple[str, ...]]) -
             findings.append(f"{row.id} ({row.title}): said to be {row.status}, but carried by {carried[0]}")
         if (row.status == "in part") != bool(row.missing):
             findings.append(f"{row.id} ({row.title}): `missing` belongs to rows that are in part, and to all of those")
+        if (row.status in {"built", "in part"}) != bool(row.by):
+            findings.append(f"{row.id} ({row.title}): `by` belongs to rows of which a user reaches something")
     return tuple(findings)
 
 

@@ -348,7 +348,7 @@ def served(tmp_path: Path, write: Write) -> Iterator[WireServer]:
 KEYS: dict[str, Any] = {
     "PYTHONWARNINGS": "default",
     "ANTHROPIC_API_KEY": "x",
-    "RETINUE_MODELS_DEFAULT": "anthropic:claude-sonnet-4-5",
+    "RETINUE_MODELS_DEFAULT": "anthropic:claude-sonnet-4-6",
 }
 ASKED = ("ask", "researcher_analyst", "Find latest Haiku 4.5 pricing", "-p", "depth=quick_scan")
 

@@ -174,7 +174,7 @@ Says whether work on a task can begin.
 KEYS: dict[str, Any] = {
     "PYTHONWARNINGS": "default",
     "ANTHROPIC_API_KEY": "x",
-    "RETINUE_MODELS_DEFAULT": "anthropic:claude-sonnet-4-5",
+    "RETINUE_MODELS_DEFAULT": "anthropic:claude-sonnet-4-6",
 }
 
 

@@ -5,7 +5,7 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from retinue.contract.model import Count, JsonMapping, Model, SnakeName
 from retinue.errors import FaultCode
@@ -142,7 +142,7 @@ class Answer(Model):
 
     question_id: str
     value: Any = None
-    by: Annotated[str, Field(pattern=r"^(person|policy|key:.+)$")] = "person"
+    by: Annotated[str, StringConstraints(pattern=r"^(?:person|policy|key:[A-Za-z0-9._-]{1,64})$")] = "person"
 
     @property
     def by_person(self) -> bool:

@@ -31,7 +31,7 @@ ModelSource: TypeAlias = Literal["user", "definition", "task"]
 DEFAULT_TIERS: Final[Mapping[Tier, str]] = MappingProxyType(
     {
         "small": "anthropic:claude-haiku-4-5",
-        "medium": "anthropic:claude-sonnet-4-5",
+        "medium": "anthropic:claude-sonnet-4-6",
         "large": "anthropic:claude-opus-4-5",
     }
 )
