@@ -46,18 +46,14 @@ def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
     assert measured.counter == name
     assert measured.before == get_counter(name).count(text)
     assert measured.after == get_counter(name).count(said)
-    assert measured.percent == round((1 - measured.after / measured.before) * 100, 1)
-    assert measured.percent is not None
-    assert measured.percent > 90
+    assert measured.after * 10 < measured.before
 
 
 @pytest.mark.requirement("H13")
 def test_a_short_answer_is_not_made_to_look_longer() -> None:
     two = task_signal.reduction("TITLE: a\nSUMMARY: b", get_counter("chars4"))
     assert two.counter == "chars4"
-    assert two.percent is not None
-    assert two.percent < 0
+    assert two.after > two.before
     assert task_signal.reduction("TITLE: a").counter == "words"
-    assert task_signal.Reduction("words", before=0, after=0).percent is None
     with pytest.raises(OutputInvalid):
         task_signal.reduction("no signals")

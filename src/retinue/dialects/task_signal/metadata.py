@@ -36,14 +36,6 @@ class Reduction:
     before: int
     after: int
 
-    @property
-    def percent(self) -> float | None:
-        """The share that is spared, 0 to 100, to one decimal; below 0 where the metadata is the longer one.
-
-        None when the answer has no tokens.
-        """
-        return round((1 - self.after / self.before) * 100, 1) if self.before else None
-
 
 def metadata(result: Result) -> tuple[ArtifactMetadata, ...]:
     """Path, title and summary of each file; of the whole where no file was made; nothing when nothing is said."""
