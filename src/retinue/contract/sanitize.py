@@ -6,7 +6,7 @@ Pure words over words: no file is touched here. Whether a path really lies insid
 
 import posixpath
 import re
-from typing import Final, Literal
+from typing import Final
 
 from retinue.contract.formatting import ensure_text, short_repr
 from retinue.errors import AccessDenied, InvalidInput
@@ -78,27 +78,22 @@ def clean_content(text: str, *, max_length: int = 10_000) -> str:
 _SPECIAL: Final = re.compile(
     r"""[\\`*_{}\[\]()\#+\-.!<>|~&]     # the fifteen of spec 003, and HTML, tables, strikethrough and entities
       | :(?=//) | @(?=\w)               # bare links and mail addresses
-      | (?<![^\r\n])(?:[ \t]*+)=        # a line of `=` makes the line above it a heading
+      | \A=                             # a line of `=` makes the line above it a heading
     """,
     re.VERBOSE,
 )
-_INDENT: Final = re.compile(r"(?<![^\r\n])[ \t](?=[ \t]*+[^ \t\r\n])")
 _BREAK: Final = re.compile(r"[\r\n]+")
 
 
-def escape_markdown(text: str, *, form: Literal["block", "line"] = "block") -> str:
+def escape_markdown(text: str) -> str:
     """Escape `text` so that Markdown shows it as it is: no markup, HTML, link, table, heading or code (K19, C36).
 
     Args:
-        text: What a user or agent wrote; invisible characters pass, see `printable`.
-        form: `block` keeps lines; `line` joins them by a space, for a heading or a table cell.
+        text: What a user or agent wrote; its lines are joined by a space. Invisible characters pass, see `printable`.
     """
     ensure_text(text, "text")
-    if form == "line":
-        text = " ".join(filter(None, (line.strip(" \t") for line in _BREAK.split(text))))
-    escaped = _SPECIAL.sub(lambda match: f"{match[0][:-1]}\\{match[0][-1]}", text)
-    # Four leading spaces would make code, and one a continuation of a list around us; an entity is not indentation.
-    return _INDENT.sub(lambda match: f"&#{ord(match[0])};", escaped)
+    line = " ".join(filter(None, (each.strip(" \t") for each in _BREAK.split(text))))
+    return _SPECIAL.sub(r"\\\g<0>", line)
 
 
 _NEEDLESS_ESCAPE: Final = re.compile(r"\\([.!+\-(){}])")
@@ -108,7 +103,7 @@ _MARKER: Final = re.compile(r"(?:(?:\\[-+])+|\d+\\[.)])(?= |$)")
 
 def escape_inline(text: str) -> str:
     """Escape `text` for one line, but for what could not be markup there: dots, dashes and the like (C36)."""
-    escaped = escape_markdown(text, form="line")
+    escaped = escape_markdown(text)
     marker = _MARKER.match(escaped)
     start = marker.end() if marker else 0
     return escaped[:start] + _INSIDE_A_WORD.sub("_", _NEEDLESS_ESCAPE.sub(r"\1", escaped[start:]))
