@@ -7,14 +7,14 @@ from typing import cast
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load import LoadedAgents, load_markdown, read_behaviour, reference_prompt
+from retinue.agents.load import LoadedAgents, load_markdown, read_behaviour
 from retinue.agents.load.operations import with_operations
 from retinue.agents.load.yaml import MAX_LENGTH, read_yaml
 from retinue.agents.port import Reply, RunContext
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import Definition
 from retinue.contract.finding import Finding
-from retinue.contract.task import OutputWish, Task
-from retinue.errors import InvalidDefinition, ParseError
+from retinue.contract.task import Task
+from retinue.errors import ParseError
 
 BODY = """You are a research specialist.
 
@@ -447,29 +447,3 @@ def test_what_a_behaviour_leaves_out_is_told() -> None:
 def test_any_text_has_an_outline(text: str) -> None:
     behaviour = read_behaviour(text)
     assert set(behaviour.missing) <= {"role", "steps", "output format", "quality"}
-
-
-@pytest.mark.requirement("H9")
-def test_a_prompt_refers_to_the_behaviour_and_brings_only_topic_and_output() -> None:
-    definition = definition_of(load("name: research-specialist\ndescription: y"))
-    task = Task(
-        id="t", agent="research_specialist", instruction="Auth\n- Output: /etc", output=OutputWish(path="reports/1.md")
-    )
-    assert reference_prompt(definition, task) == (
-        "Read and follow: .claude/agents/research-specialist.md\n"
-        "\n"
-        "**Workflow-Specific Context**:\n"
-        "- Topic: Auth - Output: /etc\n"
-        "- Output: reports/1.md"
-    )
-    assert (
-        reference_prompt(definition, Task(id="t", agent="x"))
-        == "Read and follow: .claude/agents/research-specialist.md"
-    )
-
-
-@pytest.mark.requirement("H9")
-def test_an_agent_without_a_file_cannot_be_referred_to() -> None:
-    skill = Skill(name="x", description="y", input_schema={"type": "object"})
-    with pytest.raises(InvalidDefinition, match="no behaviour file"):
-        reference_prompt(Definition(name="x", description="y", skills=(skill,)), Task(id="t", agent="x"))

@@ -120,8 +120,6 @@ def every_reader() -> dict[str, Callable[[str], Any]]:
         "nearest": lambda text: names.nearest(text, ("year_end", "churn")),
         "split_versioned_name": split_versioned_name,
         "workspace_path": sanitize.check_workspace_path,
-        "branch_name": sanitize.check_branch_name,
-        "ticket_id": sanitize.check_ticket_id,
         "content": lambda text: sanitize.clean_content(text, max_length=10**6),
         "printable": sanitize.printable,
         "hidden": sanitize.hidden_character,

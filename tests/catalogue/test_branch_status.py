@@ -152,13 +152,15 @@ def test_a_rename_is_both_names(repository: Repository, ask: Ask) -> None:
     assert (committed["added"], committed["deleted"]) == (["GUIDE.md", "data.bin"], ["README.md"])
 
 
+@pytest.mark.requirement("K18", "C14")
 def test_an_unknown_branch_is_refused_with_those_there_are(ask: Ask) -> None:
     result = ask.branch(branch="mian")
     assert result.fault is not None
     assert (result.fault.code, result.fault.suggestions) == ("invalid_input", ("main",))
 
 
-@pytest.mark.parametrize("branch", ["--all", "a b", "x\0y", "main\n"])
+@pytest.mark.requirement("K18", "C14")
+@pytest.mark.parametrize("branch", ["--all", "a b", "x\0y", "main\n", "a/../b", "/main", "main.lock", "a@{b"])
 def test_what_cannot_be_a_branch_is_refused(ask: Ask, branch: str) -> None:
     result = ask.branch(branch=branch)
     assert result.fault is not None

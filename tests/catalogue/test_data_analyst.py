@@ -377,7 +377,6 @@ def test_files_with_nothing_in_common_are_refused(tmp_path: Path, ask_in: AskIn)
     assert (result.fault.code, result.fault.path) == ("invalid_input", "/parameters/files")
 
 
-@pytest.mark.requirement("K21")
 def test_which_file_is_found_out_or_asked(tmp_path: Path, ask_in: AskIn) -> None:
     (tmp_path / "sales.csv").write_text(SALES, encoding="utf-8")
     (tmp_path / "people.csv").write_text("name,age\nAda,36\nAlan,41\n", encoding="utf-8")

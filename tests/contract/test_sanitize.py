@@ -1,18 +1,16 @@
 """The guards for foreign text."""
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
 from retinue.contract import sanitize
-from retinue.errors import AccessDenied, InvalidInput, UnknownName
-from tests.examples import examples
+from retinue.errors import AccessDenied, InvalidInput
 
 # Paths
 
@@ -73,24 +71,6 @@ def test_what_is_no_path_is_invalid(path: str):
     assert len(caught.value.message) < 200
 
 
-def test_an_absolute_path_passes_where_allowed():
-    assert sanitize.check_workspace_path("/work//x/", allow_absolute=True) == "/work/x"
-    for path in ("//server/x", "/a/../b", "C:/x"):
-        with pytest.raises(AccessDenied):
-            sanitize.check_workspace_path(path, allow_absolute=True)
-
-
-@pytest.mark.requirement("K16", "C12")
-def test_folders_contain_by_whole_components():
-    folders = ("docs/tickets/", "src")
-    assert sanitize.check_workspace_path("src", within=folders) == "src"
-    assert sanitize.check_workspace_path("docs/tickets/x.md", within=folders) == "docs/tickets/x.md"
-    assert sanitize.check_workspace_path("README.md", within=["."]) == "README.md"
-    for path in ("srcs/x", "docs/x", "README.md"):
-        with pytest.raises(AccessDenied, match="no allowed folder"):
-            sanitize.check_workspace_path(path, within=folders)
-
-
 @given(st.text(st.sampled_from("ab./\\: \0\n\ud800C~")) | st.text())
 def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
     try:
@@ -100,119 +80,6 @@ def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
     assert not normal.startswith("/")
     assert ".." not in normal.split("/")
     assert sanitize.check_workspace_path(normal) == normal
-
-
-# Tickets
-
-
-@pytest.mark.requirement("K17", "C15")
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("INIT-0001", "initiative"),
-        ("EPIC-0001.12", "epic"),
-        ("STORY-0001.2.3", "story"),
-        ("TASK-0001.2.3.4", "task"),
-        ("BUG-9999", "bug"),
-    ],
-)
-def test_a_ticket_id_passes_alone_and_with_its_own_kind(text: str, kind: sanitize.TicketKind):
-    assert sanitize.check_ticket_id(text) == text
-    assert sanitize.check_ticket_id(text, kind) == text
-    for other in sanitize.TICKET_KINDS:
-        if other != kind:
-            with pytest.raises(InvalidInput, match=f"is of kind `{kind}`, not `{other}`"):
-                sanitize.check_ticket_id(text, other)
-
-
-@pytest.mark.requirement("K17", "C15")
-@pytest.mark.parametrize(
-    "text",
-    ["", "STORY-0001.2.3\n", "BUG-\u0660\u0660\u0660\u0661", "BUG-001", "BUG-00001", "bug-0001", " BUG-0001", "EPIC-0001", "INIT-0001.1", "TASK-0001.2.3.", "STORY-0001.²"],
-)  # fmt: skip
-def test_what_is_no_ticket_id_is_refused_with_the_form_it_should_have(text: str):
-    with pytest.raises(InvalidInput) as caught:
-        sanitize.check_ticket_id(text)
-    assert "`STORY-0001.2.3`" in caught.value.hint
-
-
-def test_an_unknown_ticket_kind_lists_the_kinds():
-    with pytest.raises(UnknownName) as caught:
-        sanitize.check_ticket_id("BUG-0001", "saga")  # pyright: ignore[reportArgumentType] - the mistake under test
-    assert caught.value.suggestions == sanitize.TICKET_KINDS
-
-
-@given(st.from_regex(r"(INIT|EPIC|STORY|TASK|BUG)-\d{3,5}(\.\d+){0,4}\n?", fullmatch=True))
-def test_ticket_ids_are_ascii_and_whole(text: str):
-    try:
-        assert sanitize.check_ticket_id(text) == text
-    except InvalidInput:
-        return
-    assert re.fullmatch(r"[A-Z]+-[0-9]{4}(\.[0-9]+)*", text)
-
-
-# Branches
-
-GOOD_BRANCHES = [
-    "main", "master", "feature/v2-api", "release/1.2", "STORY-0001.2.3", "plan/STORY-0001.2.3", "a@b", "@a", "ünï/cödé", "a.b", "lock", "a.lockb", "x/-y", "foo{", "#1", "a'b\"c;$(x)",
-]  # fmt: skip
-BAD_BRANCHES = [
-    "a b", "a~b", "a^b", "a:b", "a?b", "a*b", "a[b", "a\\b", "a..b", "a@{b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", ".lock", "a.", "@", "-a", "a\x7fb", "a\tb", "a\nb", "a\x01b", "a\n", "..", "/", "-",
-]  # fmt: skip
-
-
-def git_allows(name: str) -> bool:
-    """Ask git; not with `--branch`, which reads `@` and `@{-1}` as other words for a branch. It refuses `-` besides."""
-    command = ["git", "check-ref-format", "--allow-onelevel", name]
-    return not name.startswith("-") and subprocess.run(command, check=False).returncode == 0
-
-
-@pytest.mark.requirement("K18", "C14")
-@pytest.mark.parametrize("name", GOOD_BRANCHES)
-def test_a_name_git_allows_passes(name: str):
-    assert git_allows(name)
-    assert sanitize.check_branch_name(name) == name
-
-
-@pytest.mark.requirement("K18", "C14")
-@pytest.mark.parametrize("name", BAD_BRANCHES)
-def test_a_name_git_refuses_is_refused_by_the_rules_it_breaks(name: str):
-    assert not git_allows(name)
-    with pytest.raises(InvalidInput) as caught:
-        sanitize.check_branch_name(name)
-    assert caught.value.detail["rules"]
-    assert caught.value.hint
-
-
-@given(st.text(st.sampled_from("ab./@{}-lock~^:?*[\\ \n\x7fé"), min_size=1, max_size=6))
-@settings(max_examples=examples(60), deadline=None)
-def test_the_rule_is_gits_own(name: str):
-    try:
-        sanitize.check_branch_name(name)
-    except InvalidInput:
-        allowed = False
-    else:
-        allowed = True
-    assert allowed == git_allows(name)
-
-
-@pytest.mark.requirement("C14", "C15")
-def test_a_policy_takes_whole_names_and_spares_base_refs():
-    policy = [re.compile(r"feature/[a-z-]+"), re.compile(r"[A-Z]+-[0-9]+$")]
-    assert sanitize.check_branch_name("feature/my-feature", policy) == "feature/my-feature"
-    for base in sanitize.BASE_REFS:
-        assert sanitize.check_branch_name(base, policy) == base
-    with pytest.raises(InvalidInput) as caught:
-        sanitize.check_branch_name("feature/v2", policy)
-    assert caught.value.hint == "Match `feature/[a-z-]+` or `[A-Z]+-[0-9]+$`."
-    with pytest.raises(InvalidInput, match="not one this project uses"):
-        sanitize.check_branch_name("feature/x", [])
-
-
-@pytest.mark.parametrize("name", ["", "a\ud800"])
-def test_empty_and_unwritable_branch_names_are_refused(name: str):
-    with pytest.raises(InvalidInput):
-        sanitize.check_branch_name(name)
 
 
 # Content and text to show
@@ -237,9 +104,9 @@ def test_content_loses_nul_and_odd_line_breaks():
         ("&amp;", r"\&amp;"),
         ("https://x.y", r"https\://x\.y"),
         ("a@b @ c", r"a\@b @ c"),
-        ("x\n===", "x\n\\==="),
+        ("===", "\\==="),
         ("a = b", "a = b"),
-        ("    code\n\tcode\n \nx", "&#32;   code\n&#9;code\n \nx"),
+        ("    code\n\tcode\n \nx", "code code x"),
         ("plain words, 12: done", "plain words, 12: done"),
     ],
 )
@@ -248,7 +115,7 @@ def test_markdown_is_escaped(text: str, escaped: str):
 
 
 def test_markdown_for_one_line_has_one_line():
-    assert sanitize.escape_markdown(" a |\r\n\r\n - b\n", form="line") == r"a \| \- b"
+    assert sanitize.escape_markdown(" a |\r\n\r\n - b\n") == r"a \| \- b"
 
 
 @pytest.mark.requirement("C36")
@@ -283,7 +150,7 @@ def test_escaped_text_renders_as_text_only(text: str):
     tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(sanitize.escape_markdown(text))
     assert {token.type for token in tokens} <= {"paragraph_open", "inline", "paragraph_close"}
     inner = [child for token in tokens for child in token.children or []]
-    assert {child.type for child in inner} <= {"text", "softbreak", "hardbreak"}
+    assert {child.type for child in inner} <= {"text"}
     shown = "".join(child.content for child in inner)
     assert "".join(shown.split()) == "".join(text.replace("\0", "\ufffd").split())
 
@@ -291,7 +158,7 @@ def test_escaped_text_renders_as_text_only(text: str):
 @pytest.mark.requirement("C36")
 @given(MARKUP)
 def test_escaped_text_stays_in_its_table_cell(text: str):
-    cell = sanitize.escape_markdown(text, form="line")
+    cell = sanitize.escape_markdown(text)
     tokens = MarkdownIt("commonmark").enable("table").parse(f"| a | b |\n|---|---|\n| {cell} | end |\n")
     cells = [token.content for token in tokens if token.type == "inline"]
     assert len(cells) == 4
@@ -334,21 +201,18 @@ def test_printable_text_is_safe_and_stays_as_it_is(text: str):
 @pytest.mark.parametrize("text", [" " * 500_000, "=" * 500_000, "\r" * 500_000, "\x1b[" * 250_000, " \n" * 250_000])
 def test_long_monotonous_texts_take_linear_time(text: str):
     assert sanitize.escape_markdown(text) is not None
-    assert sanitize.escape_markdown(text, form="line") is not None
     assert sanitize.printable(text) is not None
 
 
 # Callers without types
 
 
-@pytest.mark.requirement("K16", "K17", "K18")
+@pytest.mark.requirement("K16", "K19", "K20")
 @pytest.mark.parametrize("value", [None, 5, b"main", ["main"], {"a": 1}, Path("main"), bytearray(b"main")])
 @pytest.mark.parametrize(
     "guard",
     [
         sanitize.check_workspace_path,
-        sanitize.check_ticket_id,
-        sanitize.check_branch_name,
         sanitize.clean_content,
         sanitize.escape_markdown,
         sanitize.printable,
@@ -359,8 +223,3 @@ def test_what_is_no_text_is_a_typed_error(guard: Callable[[Any], object], value:
     with pytest.raises(InvalidInput, match=type(value).__name__) as caught:
         guard(value)
     assert caught.value.hint
-
-
-def test_a_kind_that_is_no_text_is_a_typed_error():
-    with pytest.raises(UnknownName):
-        sanitize.check_ticket_id("BUG-0001", ["bug"])  # type: ignore[arg-type]

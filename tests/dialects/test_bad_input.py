@@ -5,18 +5,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from markdown_it import MarkdownIt
 
 from retinue.contract import json
 from retinue.contract.finding import Level
 from retinue.contract.json import pointer
 from retinue.contract.model import DialectName, Model
 from retinue.dialects import DIALECTS, dialect
-from retinue.dialects.markdown_json import display
 from retinue.dialects.messages import MessageValue, parse, render, to_json
 from retinue.dialects.port import Kind, Parsed
 from retinue.errors import RetinueError
-from tests.black_box.shown import harmless
 from tests.dialects.hostile import NONSENSE, SPOILERS, UNSAFE, swaps
 from tests.dialects.laws import assert_exact_losses
 from tests.dialects.samples import ANSWERS, REQUESTS, SAMPLES, Sample, with_text
@@ -170,19 +167,3 @@ def test_no_text_forges_a_field_a_signal_or_a_section(name: DialectName, kind: K
     rendered = render(speaks, kind, cast("MessageValue", noun), form=data.draw(st.sampled_from(forms)))
     read = parse(speaks, kind, rendered.text)
     assert_exact_losses(noun, cast("Model", read.value), rendered.losses, unit_ns=UNITS_NS[name])
-
-
-def shape(markdown: str) -> set[str]:
-    """The kinds of thing that a page of Markdown renders."""
-    tokens = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable("table").parse(markdown)
-    return {inner.type for token in tokens for inner in (token, *(token.children or ()))}
-
-
-@pytest.mark.requirement("C36", "K26")
-@pytest.mark.parametrize("unsafe", UNSAFE)
-def test_a_failure_that_is_shown_renders_nothing_and_moves_no_cursor(unsafe: str) -> None:
-    usual = shape(display(ANSWERS["error"])) | {"softbreak", "hardbreak"}
-    for place, noun in with_text(ANSWERS["error"], UNSAFE[unsafe]):
-        shown = display(cast("Result", noun))
-        harmless(shown)
-        assert shape(shown) <= usual, (place, shown)

@@ -139,7 +139,6 @@ def test_whatever_an_agent_answers_its_caller_gets_a_result(answer: str, outcome
         assert result.retries == 0
     if outcome == "failed":
         assert result.retries == 2
-        assert "failed to respond" not in markdown_json.display(result)
 
 
 COMMAND = """\

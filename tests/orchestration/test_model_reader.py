@@ -187,7 +187,7 @@ def test_a_question_is_put_to_the_person_once_and_the_answer_is_planned_with():
 # Budget
 
 
-@pytest.mark.requirement("C6", "H26")
+@pytest.mark.requirement("C6")
 def test_a_budget_too_small_for_planning_means_the_rules_plan_and_nothing_is_spent():
     plan, planning, scripted = planned([GOOD], purse=BudgetTracker(tokens=50))
     assert scripted.requests == []

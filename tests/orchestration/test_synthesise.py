@@ -169,7 +169,7 @@ def test_what_was_used_read_and_written_is_summed():
     assert result.warnings == other.warnings
 
 
-@pytest.mark.requirement("A8", "C20")
+@pytest.mark.requirement("A8", "C20", "H13")
 def test_tokens_are_measured_with_a_named_counter():
     tokens = merged((node("n1"), good("Short.", {"long": "word " * 500}))).data["tokens"]
     assert tokens["counter"] == "words"
@@ -177,7 +177,6 @@ def test_tokens_are_measured_with_a_named_counter():
     assert 0 < tokens["handed_on"] < 10
 
 
-@pytest.mark.requirement("H7")
 def test_files_that_a_failed_agent_wrote_are_named():
     left = bad(artifacts=(Artifact(path="docs/half.md", title="Half"),))
     result = merged((node("a", "one"), good("Done.")), (node("b", "two"), left))

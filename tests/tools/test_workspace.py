@@ -41,7 +41,7 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.requirement("C12", "C13")
+@pytest.mark.requirement("K16", "C12", "C13")
 @pytest.mark.parametrize(
     ("path", "relative"),
     [
@@ -63,7 +63,7 @@ def test_what_leads_inside_is_read(tree: Path, path: str, relative: str) -> None
     assert fence.readable(path)
 
 
-@pytest.mark.requirement("C12", "C13")
+@pytest.mark.requirement("K16", "C12", "C13")
 @pytest.mark.parametrize(
     "path",
     ["../secret.txt", "outside", "away/secret.txt", "/etc/passwd", "src/../../secret.txt", "../root-twin/x", ".."],
@@ -79,7 +79,7 @@ def test_what_leads_outside_is_refused_whether_it_is_there_or_not(tree: Path, pa
         fence.resolve(path + "/that-is-not-there")
 
 
-@pytest.mark.requirement("C12")
+@pytest.mark.requirement("K16", "C12")
 @pytest.mark.parametrize(
     "path", ["", "a\0b", "a\nb", "a\rb", "a\x1bb", "a\x7fb", "\ud800", "a\udcffb", "x" * 5000, "y" * 300]
 )
@@ -152,7 +152,7 @@ def test_binary_files_are_no_text(tree: Path) -> None:
     assert Workspace(tree).read_text("wide") == "wide"
 
 
-@pytest.mark.requirement("C12")
+@pytest.mark.requirement("K16", "C12")
 def test_read_set_and_write_set_are_granted_apart(tree: Path) -> None:
     fence = Workspace(tree, read=["src"], write=["docs/out"])
     assert fence.read_text("src/a.py") == "a = 1\n"

@@ -1,7 +1,7 @@
 """Spec 003's own check of an answer, to the letter, for conformance tests only.
 
 It asks for no warnings, no metadata, no operation and no grammar of versions; everything else uses the dialect. The
-guards of paths, ticket ids, branch names and content are in `contract.sanitize`.
+guards of paths and content are in `contract.sanitize`.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
-"""What goes up the hierarchy, in both forms, and how much is spared, measured."""
+"""What goes up the hierarchy, and how much is spared, measured."""
 
 import pytest
 
-from retinue.contract.result import Artifact, Result
+from retinue.contract.result import Result
 from retinue.contract.tokens import get_counter
 from retinue.dialects import task_signal
-from retinue.dialects.task_signal import ArtifactMetadata, ReportMetadata
+from retinue.dialects.task_signal import ArtifactMetadata
 from retinue.errors import OutputInvalid
 
 REPORT = "word and more words, with examples and references. " * 300
@@ -46,56 +46,14 @@ def test_the_reduction_is_measured_with_a_named_counter(name: str) -> None:
     assert measured.counter == name
     assert measured.before == get_counter(name).count(text)
     assert measured.after == get_counter(name).count(said)
-    assert measured.percent == round((1 - measured.after / measured.before) * 100, 1)
-    assert measured.percent is not None
-    assert measured.percent > 90
+    assert measured.after * 10 < measured.before
 
 
 @pytest.mark.requirement("H13")
 def test_a_short_answer_is_not_made_to_look_longer() -> None:
     two = task_signal.reduction("TITLE: a\nSUMMARY: b", get_counter("chars4"))
     assert two.counter == "chars4"
-    assert two.percent is not None
-    assert two.percent < 0
+    assert two.after > two.before
     assert task_signal.reduction("TITLE: a").counter == "words"
-    assert task_signal.Reduction("words", before=0, after=0).percent is None
     with pytest.raises(OutputInvalid):
         task_signal.reduction("no signals")
-
-
-@pytest.mark.requirement("H31")
-def test_the_second_form_takes_findings_and_recommendations_out_of_the_text() -> None:
-    content = (
-        "## Overview\n- not this\n## Key Findings\n- 12 patterns\n* two of them\tunsafe\n```\n- code\n```\n"
-        "**Recommendations:**\n1. Use JWT\n2) Rotate keys\nprose\n# Other\n- no\n"
-    )
-    artifacts = (Artifact(path="/a.md", title="A", summary="w " * 60, size=512), Artifact(path="/b.md"))
-    first, second = task_signal.report_metadata(
-        _result(content=content, artifacts=artifacts, files_written=("/a.md", "/b.md"))
-    )
-    assert first == ReportMetadata(
-        artifact_path="/a.md",
-        title="A",
-        summary=" ".join(["w"] * 50),
-        key_findings=("12 patterns", "two of them\tunsafe"),
-        recommendations=("Use JWT", "Rotate keys"),
-        file_paths=("/a.md", "/b.md"),
-        size=512,
-    )
-    assert second == ReportMetadata(artifact_path="/b.md", file_paths=("/a.md", "/b.md"))
-
-
-@pytest.mark.requirement("H31")
-def test_what_the_agent_gave_is_handed_on_unchanged() -> None:
-    summary = "many " * 80
-    given = {"artifact_path": "/a.md", "summary": summary, "key_findings": ["one"], "size": 3, "mood": "good"}
-    expected = ReportMetadata(artifact_path="/a.md", summary=summary, key_findings=("one",), size=3)
-    for data in (given, {"metadata": given}, {"metadata": [given]}, [given]):
-        assert task_signal.report_metadata(_result(data=data, content="# Findings\n- other")) == (expected,)
-
-
-@pytest.mark.requirement("H31")
-def test_without_files_the_second_form_is_about_the_whole_or_nothing() -> None:
-    (one,) = task_signal.report_metadata(_result(data={"title": "A"}, content="# Findings\n- x"))
-    assert one == ReportMetadata(title="A", key_findings=("x",))
-    assert task_signal.report_metadata(_result(content="nothing")) == ()

@@ -4,8 +4,6 @@ from typing import get_args
 
 import pytest
 
-from retinue.agents.load.markdown import reference_prompt
-from retinue.contract.definition import Definition, Skill, Source
 from retinue.contract.event import Checkpoint, Message, Progress
 from retinue.contract.fault import Fault
 from retinue.contract.result import Artifact, Outcome, Result
@@ -322,11 +320,12 @@ def test_the_status_of_a_file_stands_in_its_row() -> None:
 
 @pytest.mark.requirement("H9", "C40")
 def test_an_injected_prompt_is_read_back() -> None:
-    skill = Skill(name="look", description="Looks.", input_schema={})
-    source = Source(file=".claude/agents/researcher.md")
-    definition = Definition(name="researcher", description="Looks.", skills=(skill,), source=source)
+    prompt = (
+        "Read and follow: .claude/agents/researcher.md\n\n"
+        "**Workflow-Specific Context**:\n- Topic: Look\n- Target: src\n- Output: /a.md"
+    )
     task = Task(id="", agent="researcher", instruction="Look", target="src", output=OutputWish(path="/a.md"))
-    assert task_signal.parse_task(reference_prompt(definition, task), level="strict").value == task
+    assert task_signal.parse_task(prompt, level="strict").value == task
 
 
 @pytest.mark.requirement("C5", "H14")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .command import load_command
     from .definition_keys import load_json
     from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
-    from .markdown import Behaviour, load_markdown, load_skill, read_behaviour, reference_prompt
+    from .markdown import Behaviour, load_markdown, load_skill, read_behaviour
 
 __all__ = [
     "NEEDS_MODEL",
@@ -22,7 +22,6 @@ __all__ = [
     "load_markdown",
     "load_skill",
     "read_behaviour",
-    "reference_prompt",
 ]
 
 _HOMES: Final = {
@@ -33,7 +32,6 @@ _HOMES: Final = {
     "load_json": "definition_keys",
     "load_skill": "markdown",
     "read_behaviour": "markdown",
-    "reference_prompt": "markdown",
 }
 
 

@@ -16,8 +16,7 @@ from retinue.contract.definition import CallSite, Definition, Source
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import natural_list
 from retinue.contract.json import JsonObject, JsonValue
-from retinue.contract.task import Task
-from retinue.errors import InvalidDefinition, ParseError
+from retinue.errors import ParseError
 
 from .definition_keys import (
     TASK_SCHEMA,
@@ -233,24 +232,6 @@ def read_behaviour(instructions: str) -> Behaviour:
         output_format=_section_text(sections, _OUTPUT),
         quality=_section_text(sections, _QUALITY),
     )
-
-
-def reference_prompt(definition: Definition, task: Task) -> str:
-    """Write a prompt that refers to the behaviour and adds only what this task brings: topic and output (H9).
-
-    Raises:
-        InvalidDefinition: The agent came from no file, so there is nothing to refer to.
-    """
-    if definition.source is None:
-        raise InvalidDefinition(
-            f"`{definition.name}` has no behaviour file to refer to.",
-            hint="Define the agent in `.claude/agents/`, or send its instructions.",
-        )
-    facts = {"Topic": task.instruction, "Target": task.target or "", "Output": task.output.path or ""}
-    # One line each: a line break in a task must not start a line of its own in the prompt.
-    lines = [f"- {name}: {' '.join(text.split())}" for name, text in facts.items() if text.strip()]
-    reference = f"Read and follow: {definition.source.file}"
-    return "\n".join([reference, "", "**Workflow-Specific Context**:", *lines]) if lines else reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from retinue.contract.model import DialectName
 
 from .block import Block, BlockField, find_blocks
 from .parse import parse_result, parse_task, recognise
-from .render import RESULT_FORMS, TASK_FORMS, display, render_result, render_retry, render_task
+from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
 from .wire import ERROR_TYPES, FAULT_CODES
 
 __all__ = [
@@ -38,7 +38,6 @@ __all__ = [
     "TASK_FORMS",
     "Block",
     "BlockField",
-    "display",
     "find_blocks",
     "parse_result",
     "parse_task",

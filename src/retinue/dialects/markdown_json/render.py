@@ -1,6 +1,5 @@
 """From a `Result` to an envelope: all that the format demands is there, and no number that nobody measured."""
 
-import json as stdlib_json
 import re
 from typing import Any, Final, cast
 
@@ -8,12 +7,11 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result, Warned
-from retinue.contract.sanitize import escape_markdown, printable
 from retinue.contract.task import Correction, Task
 from retinue.contract.version import Version, is_compatible
 from retinue.dialects.decoding import format_timestamp
 from retinue.dialects.losses import NO_EQUIVALENT, choose_form, own_extras, rendered_message
-from retinue.dialects.port import DEFAULT_AGENT, Parsed, RenderedMessage
+from retinue.dialects.port import DEFAULT_AGENT, RenderedMessage
 from retinue.errors import InvalidInput
 
 from .block import (
@@ -383,40 +381,3 @@ def _stands_before(text: str) -> bool:
     """Whether `text` is read as prose before a block, and as nothing else."""
     is_whole = text == text.strip() != "" and "\r" not in text and not text.startswith("\ufeff")
     return is_whole and not starts_or_fences(text)
-
-
-_RETRY: Final = "**Action:** Retry the operation, or go on by hand"
-
-
-def display(answer: Parsed[Result] | Result | None, *, agent: str = "") -> str:
-    """Markdown about an agent that failed; an answer that did not fail is nothing to show.
-
-    Every word of the agent is escaped, so that it renders nothing and moves no cursor.
-
-    Args:
-        answer: Its answer; None when there is none.
-        agent: Who was asked, for an agent that gave no answer.
-    """
-    if answer is None:
-        return f"⚠️ {_line(to_wire(agent) or 'The agent')} failed to respond\n{_RETRY}"
-    result = answer.value if isinstance(answer, Parsed) else answer
-    fault = result.fault
-    if fault is None:
-        return ""
-    parts = [f"❌ {_line(to_wire(result.agent))} Error: {_line(fault.message or 'Unknown error')}"]
-    suggestions = [_line(each) for each in dict.fromkeys((fault.hint, *fault.suggestions)) if each.strip()]
-    if suggestions:
-        parts.append("\n".join(["**Recovery Options:**", *(f"- {each}" for each in suggestions)]))
-    if result.data not in (None, {}, []):
-        parts.append(f"**Partial Results Available:**\n\n{_fence(result.data)}")
-    return "\n\n".join(parts)
-
-
-def _line(text: str) -> str:
-    return escape_markdown(printable(text), form="line")
-
-
-def _fence(data: object) -> str:
-    """JSON in a fence that nothing inside it can end: a line of it never starts with a backtick."""
-    text = printable(stdlib_json.dumps(data, indent=2, ensure_ascii=False))
-    return f"```json\n{text}\n```"

@@ -12,7 +12,7 @@ fence, says nothing. Progress and checkpoints may stand anywhere, and are events
 """
 
 from .events import EventReader, parse_events, read_events, render_event, render_events
-from .metadata import ArtifactMetadata, Reduction, ReportMetadata, metadata, reduction, report_metadata
+from .metadata import ArtifactMetadata, Reduction, metadata, reduction
 from .parse import NAME, parse_result, parse_task, recognise
 from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
 from .wire import agent_in, behaviour_of
@@ -24,7 +24,6 @@ __all__ = [
     "ArtifactMetadata",
     "EventReader",
     "Reduction",
-    "ReportMetadata",
     "agent_in",
     "behaviour_of",
     "metadata",
@@ -39,5 +38,4 @@ __all__ = [
     "render_result",
     "render_retry",
     "render_task",
-    "report_metadata",
 ]
