@@ -4,17 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-__all__ = [
-    "Completeness",
-    "Confidence",
-    "Count",
-    "DialectName",
-    "JsonMapping",
-    "Many",
-    "Model",
-    "SnakeName",
-]
-
 DialectName: TypeAlias = Literal["tool_use", "run_agent", "task_signal", "markdown_json", "agent_http"]
 """The five wire formats (spec 000 to 004)."""
 

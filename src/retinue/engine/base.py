@@ -18,7 +18,6 @@ Rules for a workflow, which a durable engine replays from its records:
 import asyncio
 import random
 import time
-from asyncio import CancelledError as Stopped
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
@@ -29,20 +28,8 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
 from retinue.errors import InvalidInput
 
-__all__ = [
-    "EVERY_RUN",
-    "REAL",
-    "Capabilities",
-    "Engine",
-    "Outside",
-    "PendingQuestion",
-    "RunFilter",
-    "RunRecord",
-    "Step",
-    "Stopped",
-    "Workflow",
-    "WorkflowScope",
-]
+Stopped: Final = asyncio.CancelledError
+"""Raised in a workflow whose run is cancelled."""
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""

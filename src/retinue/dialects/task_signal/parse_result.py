@@ -25,37 +25,15 @@ from retinue.dialects.diagnostics import Diagnostics
 from retinue.dialects.port import ParseContext
 from retinue.errors import FaultCode
 
+from . import wire
 from .answer_text import AnswerHead, ParsedTable, is_table, lines_of
-from .wire import (
-    CATEGORIES,
-    COLUMNS,
-    CONTROL,
-    OUR_CATEGORIES,
-    SIGNALS,
-    SUMMARY_CHARS,
-    TABLE_STATUSES,
-    TITLE_CHARS,
-    Fences,
-    JsonReport,
-    Signal,
-    Status,
-    TableRow,
-    code_of,
-    is_nothing,
-    note_at,
-    one_line,
-    read_duration,
-    status_of,
-    strict_severity,
-    unquote_path,
-)
 
 _LONGEST_COUNT: Final = 300
 _LOOSE_COUNT: Final = re.compile(r"([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,300})(?:[ \t]++[^0-9]*)?", re.ASCII)
-_LIMITS: Final = {"TITLE": TITLE_CHARS, "SUMMARY": SUMMARY_CHARS}
+_LIMITS: Final = {"TITLE": wire.TITLE_CHARS, "SUMMARY": wire.SUMMARY_CHARS}
 
 
-def outcome_of(status: Status | None, fault: Fault | None) -> Outcome:
+def outcome_of(status: wire.Status | None, fault: Fault | None) -> Outcome:
     """What a status and an error block come to (C1); without a status it is a success, unless there is an error."""
     if status == "failed" or (status is None and fault is not None):
         return "canceled" if fault is not None and fault.code == "canceled" else "error"
@@ -72,9 +50,9 @@ class _HeadFields:
     notes: Diagnostics
     artifacts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     data: JsonMapping = field(default_factory=dict[str, Any])
-    by_name: dict[str, Signal] = field(default_factory=dict[str, Signal])
+    by_name: dict[str, wire.Signal] = field(default_factory=dict[str, wire.Signal])
     unknown: JsonMapping = field(default_factory=dict[str, Any])
-    empty: list[Signal] = field(default_factory=list[Signal])
+    empty: list[wire.Signal] = field(default_factory=list[wire.Signal])
 
 
 def from_head(head: AnswerHead, context: ParseContext, notes: Diagnostics) -> Result:
@@ -82,7 +60,7 @@ def from_head(head: AnswerHead, context: ParseContext, notes: Diagnostics) -> Re
     fields = _HeadFields(notes)
     for signal in head.answer.signals:
         _read_signal(signal, fields)
-    if not any(signal.name in SIGNALS for signal in head.answer.signals):
+    if not any(signal.name in wire.SIGNALS for signal in head.answer.signals):
         if head.has_events and not head.answer.signals and not head.answer.body:
             return Result(task_id=context.task_id, agent=context.agent, skill=context.skill, lifecycle="working")
         note_no_signals(head, notes)
@@ -110,16 +88,16 @@ def from_head(head: AnswerHead, context: ParseContext, notes: Diagnostics) -> Re
     )
 
 
-def _read_signal(signal: Signal, fields: _HeadFields) -> None:
+def _read_signal(signal: wire.Signal, fields: _HeadFields) -> None:
     name, value = signal.name, signal.value
-    if control := CONTROL.search(value):
+    if control := wire.CONTROL.search(value):
         message, fix = (
             f"`{name}` holds the control character {control[0]!r}.",
             "End lines with a line feed, and write plain text.",
         )
-        severity = "error" if "\r" in value else strict_severity(fields.notes)
-        note_at(fields.notes, "control", message, line=signal.line, fix=fix, severity=severity)
-    if not value or (name in {"CREATED", "ERROR"} and is_nothing(value)):
+        severity = "error" if "\r" in value else wire.strict_severity(fields.notes)
+        wire.note_at(fields.notes, "control", message, line=signal.line, fix=fix, severity=severity)
+    if not value or (name in {"CREATED", "ERROR"} and wire.is_nothing(value)):
         fields.empty.append(signal)
     elif name == "CREATED":
         fields.artifacts.append({"path": _read_path(value, signal.line, fields.notes)})
@@ -127,7 +105,7 @@ def _read_signal(signal: Signal, fields: _HeadFields) -> None:
         _describe(signal, fields)
     elif name == "COUNT":
         _read_count(signal, fields)
-    elif name in SIGNALS:
+    elif name in wire.SIGNALS:
         if name in fields.by_name:
             _note_duplicate(signal, fields.notes)
         fields.by_name[name] = signal
@@ -135,7 +113,7 @@ def _read_signal(signal: Signal, fields: _HeadFields) -> None:
         _keep_unknown(signal, fields)
 
 
-def _note_empty(fields: _HeadFields, status: Status | None, *, has_body: bool) -> None:
+def _note_empty(fields: _HeadFields, status: wire.Status | None, *, has_body: bool) -> None:
     """A signal without a value is borne, but never where that would make a success of an answer that reports none."""
     empty_answer = not (fields.artifacts or fields.data or fields.by_name or has_body)
     for signal in fields.empty:
@@ -149,20 +127,20 @@ def _note_empty(fields: _HeadFields, status: Status | None, *, has_body: bool) -
             fix = "Write `ERROR: CATEGORY - description`, or leave `ERROR` out."
         elif claim:
             fix = "Name the file, as in `CREATED: path`, or leave `CREATED` out."
-        severity = "error" if failure or claim or empty_answer else strict_severity(fields.notes)
-        note_at(fields.notes, "empty", message, line=signal.line, fix=fix, severity=severity)
+        severity = "error" if failure or claim or empty_answer else wire.strict_severity(fields.notes)
+        wire.note_at(fields.notes, "empty", message, line=signal.line, fix=fix, severity=severity)
 
 
 def _read_path(value: str, line: int, notes: Diagnostics) -> str:
     """The path itself, without what is put around it."""
-    path = unquote_path(value)
+    path = wire.unquote_path(value)
     if path != value:
         message, fix = f"{value[:80]!r} is read as the path {path[:80]!r}.", "Write the path alone."
-        note_at(notes, "path", message, line=line, fix=fix, severity=strict_severity(notes))
+        wire.note_at(notes, "path", message, line=line, fix=fix, severity=wire.strict_severity(notes))
     return path
 
 
-def _describe(signal: Signal, fields: _HeadFields) -> None:
+def _describe(signal: wire.Signal, fields: _HeadFields) -> None:
     """Attach a title or summary to the file before it, else to the whole (C41)."""
     target = fields.artifacts[-1] if fields.artifacts else fields.data
     name, limit = signal.name.lower(), _LIMITS[signal.name]
@@ -172,10 +150,12 @@ def _describe(signal: Signal, fields: _HeadFields) -> None:
     if len(signal.value) > limit:
         message = f"`{signal.name}` has {len(signal.value)} characters, and {limit} are allowed."
         fix = "Shorten it; the whole belongs below the signals, or into the file."
-        note_at(fields.notes, "length", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+        wire.note_at(
+            fields.notes, "length", message, line=signal.line, fix=fix, severity=wire.strict_severity(fields.notes)
+        )
 
 
-def _read_count(signal: Signal, fields: _HeadFields) -> None:
+def _read_count(signal: wire.Signal, fields: _HeadFields) -> None:
     if "count" in fields.data:
         _note_duplicate(signal, fields.notes)
     if signal.value.isascii() and signal.value.isdigit() and len(signal.value) <= _LONGEST_COUNT:
@@ -185,21 +165,23 @@ def _read_count(signal: Signal, fields: _HeadFields) -> None:
     if match:
         fields.data["count"] = int(match[1].replace(",", ""))
     means = f"it is read as {match[1].replace(',', '')}" if match else "and no number"
-    note_at(
+    wire.note_at(
         fields.notes, "count", f"`COUNT` is {signal.value[:80]!r}, {means}.", line=signal.line, path="/data/count",
         fix="Write digits alone, as in `COUNT: 1234`.", severity="warning" if match else "error",
     )  # fmt: skip
 
 
-def _keep_unknown(signal: Signal, fields: _HeadFields) -> None:
-    suggestions = nearest(signal.name, SIGNALS, limit=1)
+def _keep_unknown(signal: wire.Signal, fields: _HeadFields) -> None:
+    suggestions = nearest(signal.name, wire.SIGNALS, limit=1)
     fix = (
         f"Did you mean `{suggestions[0]}`?"
         if suggestions
-        else f"Use {', '.join(SIGNALS)}, or say it below a blank line."
+        else f"Use {', '.join(wire.SIGNALS)}, or say it below a blank line."
     )
     message = f"`{signal.name}` is not a signal; it is kept and not understood."
-    note_at(fields.notes, "unknown", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+    wire.note_at(
+        fields.notes, "unknown", message, line=signal.line, fix=fix, severity=wire.strict_severity(fields.notes)
+    )
     previous: object = fields.unknown.get(signal.name)
     if previous is None:
         fields.unknown[signal.name] = signal.value
@@ -215,12 +197,14 @@ def _fault(fields: _HeadFields) -> Fault | None:
     for signal in filter(None, (context, recovery)):
         message = f"`{signal.name}` stands without an `ERROR`; it is kept and not understood."
         fix = "Add an `ERROR` line before it that says what went wrong."
-        note_at(fields.notes, "error_block", message, line=signal.line, fix=fix, severity=strict_severity(fields.notes))
+        wire.note_at(
+            fields.notes, "error_block", message, line=signal.line, fix=fix, severity=wire.strict_severity(fields.notes)
+        )
         fields.unknown[signal.name] = signal.value
     return None
 
 
-def _status(fields: _HeadFields, fault: Fault | None) -> Status | None:
+def _status(fields: _HeadFields, fault: Fault | None) -> wire.Status | None:
     signal = fields.by_name.get("STATUS")
     if signal is None:
         return None
@@ -228,31 +212,31 @@ def _status(fields: _HeadFields, fault: Fault | None) -> Status | None:
     if status == "complete" and fault is not None:
         message = "The answer is complete, and reports an error."
         fix = "Write `STATUS: failed`, or `STATUS: partial`, or leave the `ERROR` out."
-        note_at(fields.notes, "status", message, line=signal.line, fix=fix, path="/outcome", severity="error")
+        wire.note_at(fields.notes, "status", message, line=signal.line, fix=fix, path="/outcome", severity="error")
     elif status == "failed" and fault is None:
         message = "The answer failed, but does not say why."
         fix = "Add `ERROR: CATEGORY - description`."
-        note_at(
+        wire.note_at(
             fields.notes,
             "error_block",
             message,
             line=signal.line,
             fix=fix,
             path="/fault",
-            severity=strict_severity(fields.notes),
+            severity=wire.strict_severity(fields.notes),
         )
     return status
 
 
-def _read_status(word: str, valid_words: Sequence[str], line: int, notes: Diagnostics) -> Status | None:
+def _read_status(word: str, valid_words: Sequence[str], line: int, notes: Diagnostics) -> wire.Status | None:
     """The status that a word says; another word of the same meaning is borne, any other is an error."""
-    status = status_of(word)
+    status = wire.status_of(word)
     if word not in valid_words:
         means = "is not a valid status" if status is None else f"is taken as `{status}`"
-        note_at(
+        wire.note_at(
             notes, "status", f"{word[:80]!r} {means}.", line=line, path="/outcome",
             fix=f"Write {natural_list((f'`{each}`' for each in valid_words), last='or')}.",
-            severity="error" if status is None else strict_severity(notes),
+            severity="error" if status is None else wire.strict_severity(notes),
         )  # fmt: skip
     return status
 
@@ -260,7 +244,7 @@ def _read_status(word: str, valid_words: Sequence[str], line: int, notes: Diagno
 # The JSON form
 
 
-def from_report(report: JsonReport, extras: JsonMapping, context: ParseContext, notes: Diagnostics) -> Result:
+def from_report(report: wire.JsonReport, extras: JsonMapping, context: ParseContext, notes: Diagnostics) -> Result:
     """The result that the JSON form reports (H14); its metrics are the data, but for the time."""
     fault = None
     if report.error is not None:
@@ -271,7 +255,7 @@ def from_report(report: JsonReport, extras: JsonMapping, context: ParseContext, 
     data = None if report.metrics is None else dict(report.metrics)
     duration_ns = None
     if data is not None and "time_elapsed" in data:
-        duration_ns = read_duration(data["time_elapsed"])
+        duration_ns = wire.read_duration(data["time_elapsed"])
         if duration_ns is None:
             fix = 'Write a number and a unit, as in `"2.3s"`.'
             notes.add(
@@ -305,28 +289,28 @@ def from_table(sheet: ParsedTable, context: ParseContext, notes: Diagnostics) ->
     table = sheet.table
     if not table.rows:
         fix = "Write a row for every file, or `STATUS: complete` where there is none."
-        note_at(notes, "rows", "The table has no rows.", line=sheet.line, fix=fix, severity="error")
-    artifacts = [_artifact(row, notes) for row in table.rows if unquote_path(row.path)]
+        wire.note_at(notes, "rows", "The table has no rows.", line=sheet.line, fix=fix, severity="error")
+    artifacts = [_artifact(row, notes) for row in table.rows if wire.unquote_path(row.path)]
     fault: Fault | None = None
     warnings: list[Warned] = []
     for row in table.rows:
         if row.status:
-            _read_status(row.status, TABLE_STATUSES, row.line, notes)
-        if unquote_path(row.path) or not row.summary:
+            _read_status(row.status, wire.TABLE_STATUSES, row.line, notes)
+        if wire.unquote_path(row.path) or not row.summary:
             continue
-        if status_of(row.status) == "failed" and fault is None:
+        if wire.status_of(row.status) == "failed" and fault is None:
             fault = fault_of(ErrorBlock(row.summary), notes, line=row.line)
         else:
             text = f"{row.topic}: {row.summary}" if row.topic else row.summary
             warnings.append(Warned(type="missing_data", message=text))
             fix = "Name the file of every row."
-            note_at(
+            wire.note_at(
                 notes,
                 "path",
                 f"No file is named for {text[:80]!r}.",
                 line=row.line,
                 fix=fix,
-                severity=strict_severity(notes),
+                severity=wire.strict_severity(notes),
             )
     return Result(
         task_id=context.task_id,
@@ -340,50 +324,50 @@ def from_table(sheet: ParsedTable, context: ParseContext, notes: Diagnostics) ->
     )
 
 
-def outcome_of_rows(rows: Sequence[TableRow], fault: Fault | None) -> Outcome:
+def outcome_of_rows(rows: Sequence[wire.TableRow], fault: Fault | None) -> Outcome:
     """What the rows come to together: all failed is an error, all done a success, anything else partial."""
-    words = {status_of(row.status) or "complete" for row in rows}
+    words = {wire.status_of(row.status) or "complete" for row in rows}
     if words == {"failed"}:
         return outcome_of("failed", fault)
     return "success" if words <= {"complete"} else "partial"
 
 
-def _artifact(row: TableRow, notes: Diagnostics) -> Artifact:
+def _artifact(row: wire.TableRow, notes: Diagnostics) -> Artifact:
     path = _read_path(row.path, row.line, notes)
     return Artifact(path=path, topic=row.topic or None, status=row.status or None, summary=row.summary or None)
 
 
 def _check_columns(sheet: ParsedTable, notes: Diagnostics) -> None:
     columns = sheet.columns
-    if columns != COLUMNS:
-        fix = f"Use the columns {', '.join(COLUMNS)}."
-        other = [name for name in columns if name.lower() not in {one.lower() for one in COLUMNS}]
+    if columns != wire.COLUMNS:
+        fix = f"Use the columns {', '.join(wire.COLUMNS)}."
+        other = [name for name in columns if name.lower() not in {one.lower() for one in wire.COLUMNS}]
         suffix = f" Not read: {', '.join(repr(name[:40]) for name in other[:10])}." if other else ""
         message = f"The table does not have the four columns in their order.{suffix}"
-        note_at(notes, "columns", message, line=sheet.line, fix=fix, severity=strict_severity(notes))
+        wire.note_at(notes, "columns", message, line=sheet.line, fix=fix, severity=wire.strict_severity(notes))
     if not sheet.has_rule:
         fix = "Write `|---|---|---|---|` below the names of the columns."
         message = "The table has no line of dashes below the names of its columns."
-        note_at(notes, "rule", message, line=sheet.line, fix=fix, severity=strict_severity(notes))
+        wire.note_at(notes, "rule", message, line=sheet.line, fix=fix, severity=wire.strict_severity(notes))
     for line, count in sheet.uneven_rows[:100]:
         message = f"The row has {count} cells, and there are {len(columns)} columns."
         fix = r"Write `\|` for a bar inside a cell."
-        note_at(notes, "cells", message, line=line, fix=fix, severity="error")
+        wire.note_at(notes, "cells", message, line=line, fix=fix, severity="error")
 
 
 # Notes
 
 
-def _note_duplicate(signal: Signal, notes: Diagnostics) -> None:
+def _note_duplicate(signal: wire.Signal, notes: Diagnostics) -> None:
     message = f"`{signal.name}` is given twice about the same."
     fix = "Say it once; a file of its own begins with its own `CREATED`."
-    note_at(notes, "twice", message, line=signal.line, fix=fix, severity="error")
+    wire.note_at(notes, "twice", message, line=signal.line, fix=fix, severity="error")
 
 
 _MARK: Final = r"(?:\*\*|__|`)?"
 _SIGNAL_LIKE: Final = re.compile(
-    rf"[ \t]*+(?:>[ \t]*+)?(?:(?:[-*+]|[0-9]{{1,3}}[.)])[ \t]++)?{_MARK}({'|'.join(SIGNALS)}){_MARK}[ \t]*+[:\uff1a]"
-    rf"{_MARK}[ \t]*+(.*)",
+    rf"[ \t]*+(?:>[ \t]*+)?(?:(?:[-*+]|[0-9]{{1,3}}[.)])[ \t]++)?{_MARK}({'|'.join(wire.SIGNALS)}){_MARK}"
+    rf"[ \t]*+[:\uff1a]{_MARK}[ \t]*+(.*)",
     re.IGNORECASE | re.ASCII | re.DOTALL,
 )
 _LONGEST: Final = 1_000
@@ -413,7 +397,7 @@ class NearMiss:
 
 def find_near_misses(text: str) -> Iterator[NearMiss]:
     """Every line of `text` that was meant as a signal, in order; a long text is not looked through to its end."""
-    fences = Fences()
+    fences = wire.Fences()
     for number, (line, _, _) in enumerate(islice(lines_of(text), _LINES), start=1):
         in_fence = fences.is_code(line)
         match = _SIGNAL_LIKE.fullmatch(line) if len(line) <= _LONGEST else None
@@ -448,7 +432,7 @@ def note_no_signals(head: AnswerHead, notes: Diagnostics) -> None:
         line = head.line + table
         message += f" The table on line {line} does not count: it stands below other text, or in a code fence."
         fix = "Begin the answer with the table itself."
-    note_at(notes, "signals", message, line=line, fix=fix, severity="error")
+    wire.note_at(notes, "signals", message, line=line, fix=fix, severity="error")
 
 
 def _explain(near_miss: NearMiss) -> tuple[str, str]:
@@ -472,7 +456,7 @@ def note_near_misses(head: AnswerHead, notes: Diagnostics, *, has_outcome: bool)
     """
     for number in head.bold_lines[:10]:
         fix = "Write the name of a signal without stars."
-        note_at(notes, "signals", "The name of a signal is bold.", line=number, fix=fix)
+        wire.note_at(notes, "signals", "The name of a signal is bold.", line=number, fix=fix)
     last = 0
     if head.is_adjacent:
         last = sum(1 for _ in takewhile(lambda each: each[0].strip(), lines_of(head.answer.body)))
@@ -480,7 +464,7 @@ def note_near_misses(head: AnswerHead, notes: Diagnostics, *, has_outcome: bool)
             "No blank line stands between the signals and the text below them.",
             "Put one after the last signal.",
         )
-        note_at(notes, "layout", message, line=head.line, fix=fix, severity=strict_severity(notes))
+        wire.note_at(notes, "layout", message, line=head.line, fix=fix, severity=wire.strict_severity(notes))
     has_note = False
     for near_miss in find_near_misses(head.answer.body):
         is_near = not has_note and near_miss.is_well_formed and near_miss.line <= max(last, 1)
@@ -491,7 +475,7 @@ def note_near_misses(head: AnswerHead, notes: Diagnostics, *, has_outcome: bool)
             message = f"`{near_miss.name}` on line {line} does not count: it stands below the signals."
             fix = "Write all signals one below the other, without other lines between, and then a blank line."
             severity = "error" if is_bad_end or last else "warning"
-            note_at(notes, "signals", message, line=line, fix=fix, severity=severity)
+            wire.note_at(notes, "signals", message, line=line, fix=fix, severity=severity)
         if is_bad_end or (has_outcome and (has_note or near_miss.line > last)):
             return
 
@@ -501,8 +485,8 @@ def _is_bad_end(near_miss: NearMiss) -> bool:
     if near_miss.is_fenced or not near_miss.is_upper:
         return False
     if near_miss.name == "STATUS":
-        return status_of(near_miss.value) in {"partial", "failed"}
-    return near_miss.name == "ERROR" and code_of(near_miss.value.partition(" ")[0]) is not None
+        return wire.status_of(near_miss.value) in {"partial", "failed"}
+    return near_miss.name == "ERROR" and wire.code_of(near_miss.value.partition(" ")[0]) is not None
 
 
 _QUESTIONS: Final = "**Questions**:"
@@ -558,8 +542,11 @@ def _question(name: str, text: str, options: Sequence[str]) -> Question:
 
 
 def _question_lines(question: Question) -> list[str]:
-    short = one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
-    return [f"- [{short}] {one_line(question.text)}", *(f"  - {one_line(option)}" for option in question.options)]
+    short = wire.one_line(question.id.replace("[", "(").replace("]", ")"))[:200].rstrip() or "question"
+    return [
+        f"- [{short}] {wire.one_line(question.text)}",
+        *(f"  - {wire.one_line(option)}" for option in question.options),
+    ]
 
 
 def _line(text: str, start: int) -> tuple[str, int]:
@@ -590,12 +577,12 @@ class ErrorBlock:
 def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
     """The fault that a block reports. An unknown category is an internal error, and kept in `detail["category"]`."""
     match = _CATEGORY.fullmatch(block.error)
-    category = match[1] if match and (match[2] or code_of(match[1])) else None
-    code = code_of(category) if category is not None else None
+    category = match[1] if match and (match[2] or wire.code_of(match[1])) else None
+    code = wire.code_of(category) if category is not None else None
     guess = _LOOSE_CATEGORY.fullmatch(block.error) if category is None else None
     spelling = "_".join(guess[1].upper().replace("-", " ").split()) if guess else ""
-    if guess is not None and code_of(spelling) is not None:
-        category, code, message = spelling, code_of(spelling), guess[2]
+    if guess is not None and wire.code_of(spelling) is not None:
+        category, code, message = spelling, wire.code_of(spelling), guess[2]
         _note(notes, line, f"The error is taken as `{spelling}`, which is written otherwise.")
     elif match is None or category is None:
         message = block.error
@@ -605,10 +592,10 @@ def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
         if match[2] not in {None, "-"}:
             _note(notes, line, f"A dash {match[2]!r} follows the category; use a hyphen.")
         if code is None:
-            guess = nearest(category, [*CATEGORIES.values()], limit=1)
+            guess = nearest(category, [*wire.CATEGORIES.values()], limit=1)
             hint = f" Is `{guess[0]}` meant?" if guess else ""
             _note(notes, line, f"`{category}` is not a valid category; it is taken as an internal error.{hint}")
-    is_theirs = category is not None and (code is None or category in OUR_CATEGORIES)
+    is_theirs = category is not None and (code is None or category in wire.OUR_CATEGORIES)
     code = code or "internal_error"
     return Fault(
         code=code,
@@ -622,11 +609,11 @@ def fault_of(block: ErrorBlock, notes: Diagnostics, *, line: int = 1) -> Fault:
 
 def error_block_of(fault: Fault, *, as_lines: bool) -> ErrorBlock:
     """The block that reports `fault`; with `as_lines`, each value on one line."""
-    fit = one_line if as_lines else str
+    fit = wire.one_line if as_lines else str
     category = _category(fault)
     message = fit(fault.message)
     # Without a hint the suggestions stand in for it, so that its reader can act.
-    recovery = fit(fault.hint) if fault.hint or not fault.suggestions else one_line("; ".join(fault.suggestions))
+    recovery = fit(fault.hint) if fault.hint or not fault.suggestions else wire.one_line("; ".join(fault.suggestions))
     return ErrorBlock(
         error=f"{category} - {message}" if message else f"{category} -",
         context=None if fault.failed_at is None else fit(fault.failed_at),
@@ -638,12 +625,14 @@ def _category(fault: Fault) -> str:
     """The category to write: the one it was read with, if it still means the same."""
     category: object = fault.detail.get("category")
     if isinstance(category, str) and _CATEGORY.fullmatch(f"{category} - "):
-        code = code_of(category)
+        code = wire.code_of(category)
         if code == fault.code or (code is None and fault.code == "internal_error"):
             return category
-    return CATEGORIES[fault.code]
+    return wire.CATEGORIES[fault.code]
 
 
 def _note(notes: Diagnostics, line: int, message: str) -> None:
     fix = "Write `ERROR: CATEGORY - description` with one of the categories of spec 002."
-    note_at(notes, "category", message, line=line, fix=fix, path="/fault/code", severity=strict_severity(notes))
+    wire.note_at(
+        notes, "category", message, line=line, fix=fix, path="/fault/code", severity=wire.strict_severity(notes)
+    )
