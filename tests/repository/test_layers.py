@@ -1,4 +1,4 @@
-"""Imports go down only, each dependency has its door, and the linter that says so is seen to fail."""
+"""Imports go down only, each dependency its importers, and the linter that says so is seen to fail."""
 
 import configparser
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from tests.repository.tree import ROOT, child_environment, modules, rooms
 
 # What each dependency may be imported by: rooms, or the one module in which it lives.
-DOORS: dict[str, tuple[str, ...]] = {
+IMPORTERS: dict[str, tuple[str, ...]] = {
     "a2a": ("servers", "agents"),
     "aiolimiter": ("engine",),
     "anyio": ("agents",),
@@ -126,7 +126,7 @@ def test_a_package_that_keeps_to_its_layers_passes(tmp_path: Path) -> None:
             "No cycles are allowed in retinue.agents",
             id="cycle",
         ),
-        pytest.param({"agents__a": "import rich.table"}, "rich has two doors", id="wrong door"),
+        pytest.param({"agents__a": "import rich.table"}, "rich is imported by", id="wrong importer"),
         pytest.param(
             {"dialects__tool_use__a": "import retinue.dialects.run_agent"}, "No dialect knows another", id="dialects"
         ),
@@ -142,13 +142,13 @@ def test_a_broken_package_is_caught(tmp_path: Path, files: dict[str, str], told:
 def test_every_dependency_has_a_contract_that_names_every_other_room() -> None:
     parser = contracts()
     there = set(rooms())
-    for package, doors in DOORS.items():
+    for package, importers in IMPORTERS.items():
         found = [
             {name.removeprefix("retinue.") for name in section["source_modules"].split()}
             for section in parser.values()
             if package in section.get("forbidden_modules", "").split()
         ]
-        allowed = {door.partition(".")[0] for door in doors}
+        allowed = {importer.partition(".")[0] for importer in importers}
         assert found == [there - allowed], (
             f".importlinter: {package!r} must be forbidden to all rooms but {sorted(allowed)}"
         )
@@ -161,7 +161,7 @@ def test_only_what_has_a_door_is_imported_and_only_behind_it() -> None:
             package = found.target.partition(".")[0]
             if package == "retinue" or package in sys.stdlib_module_names:
                 continue
-            doors = DOORS.get(package, ())
-            if not any(f"{module.name}.".startswith(f"retinue.{door}.") for door in doors):
-                stray.append(f"{module.where}:{found.line} imports {package}; its doors: {', '.join(doors) or 'none'}")
+            importers = IMPORTERS.get(package, ())
+            if not any(f"{module.name}.".startswith(f"retinue.{importer}.") for importer in importers):
+                stray.append(f"{module.where}:{found.line} imports {package}; its importers: {', '.join(importers) or 'none'}")
     assert stray == []
