@@ -163,5 +163,7 @@ def test_only_what_has_a_door_is_imported_and_only_behind_it() -> None:
                 continue
             importers = IMPORTERS.get(package, ())
             if not any(f"{module.name}.".startswith(f"retinue.{importer}.") for importer in importers):
-                stray.append(f"{module.where}:{found.line} imports {package}; its importers: {', '.join(importers) or 'none'}")
+                stray.append(
+                    f"{module.where}:{found.line} imports {package}; its importers: {', '.join(importers) or 'none'}"
+                )
     assert stray == []
