@@ -28,9 +28,6 @@ from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
 from retinue.errors import InvalidInput
 
-Stopped: Final = asyncio.CancelledError
-"""Raised in a workflow whose run is cancelled."""
-
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""
 

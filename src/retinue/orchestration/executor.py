@@ -8,6 +8,7 @@ The body of a node's step is here as well: one call through the boundary, then a
 it (H24). What it came to is noted at once, for a run that is stopped before the loop has taken it.
 """
 
+from asyncio import CancelledError
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,7 +24,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan, topological_order
 from retinue.contract.result import Result, Usage, Warned
 from retinue.contract.task import Budget, Question
-from retinue.engine.base import Step, Stopped, WorkflowScope
+from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.blocking import in_thread
 from retinue.errors import BudgetExceeded, Canceled, MissingFile, Unavailable
 from retinue.llm.budget_tracker import BudgetTracker
@@ -117,7 +118,7 @@ class Executor:
                     self._dispatch(name, result)
             await self._verify_files()
             record = await self._write_summary()
-        except Stopped:
+        except CancelledError:
             # What is finished is kept, also of nodes that have not ended; the engine marks the run as canceled.
             children: dict[str, NodeProgress] = {}
             for name, (node_id, kind) in self._open_steps.items():
@@ -129,7 +130,7 @@ class Executor:
                     self._services.deadline.resume()  # it is the parent's too
                 else:
                     self._run_budget.close(name, None if progress.latest is None else progress.latest.usage)
-            with suppress(Stopped):  # stopped twice: then what has come by now is all
+            with suppress(CancelledError):  # stopped twice: then what has come by now is all
                 while children:
                     for name, result in await self._scope.completed():
                         if (progress := children.pop(name, None)) is not None:
