@@ -47,6 +47,25 @@ def test_beyond_its_limit_a_run_records_only_what_resuming_depends_on() -> None:
     asyncio.run(main())
 
 
+def test_that_events_are_left_out_is_said_also_when_something_that_counts_came_first() -> None:
+    async def late(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        scope.emit(Progress("talk", "first"))
+        scope.reserve(["a"])
+        scope.step("a", gives())
+        await collect(scope, 1)
+        for _ in range(3):
+            scope.emit(Progress("talk", "late"))
+        return result()
+
+    async def main() -> None:
+        async with InProcessEngine({"flow": late}, max_events=2) as engine:
+            name = await engine.start("flow", {})
+            await engine.result(name)
+            assert await told(engine, name) == ["started", "progress", "finished a", "message", "finished"]
+
+    asyncio.run(main())
+
+
 def test_ended_runs_beyond_so_many_bytes_are_forgotten_but_never_the_newest() -> None:
     async def main() -> None:
         async with InProcessEngine({"flow": chatters}, keep_bytes=2_000) as engine:

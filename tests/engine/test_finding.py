@@ -105,6 +105,8 @@ def test_a_list_goes_on_page_by_page_where_it_ended_although_new_runs_came(subje
                 cursor = page[-1].cursor
                 await engine.result(await engine.start("flow", {}, label="new"))
             assert pages == [["4", "3"], ["2", "1"], ["0"]]
+            with pytest.raises(InvalidInput):
+                await engine.list(limit=0, where=RunFilter(after="x"))
             for wrong in ("x", "12", ".run", "-1.run", "1" * 30 + ".run"):
                 with pytest.raises(InvalidInput):
                     await engine.list(where=RunFilter(after=wrong))
@@ -161,6 +163,16 @@ def test_a_question_that_a_process_left_open_is_still_listed_and_an_answer_by_ke
                 assert sorted((await engine.result(name)).data) == ["x", "y"]
 
     asyncio.run(go_on(asyncio.run(leave())))
+
+
+@over()
+def test_a_wrong_cursor_is_refused_where_there_are_no_runs_too(subject: Subject) -> None:
+    async def main() -> None:
+        async with subject.open(FLOWS) as engine:
+            with pytest.raises(InvalidInput):
+                await engine.list(where=RunFilter(after="x"))
+
+    asyncio.run(main())
 
 
 def test_a_row_that_somebody_spoilt_hides_no_other_run(tmp_path: object) -> None:

@@ -1,5 +1,6 @@
 """One task as it came, to one agent: nothing of it is lost, and the answer is the agent's own."""
 
+import asyncio
 from collections.abc import Collection
 from typing import Any
 
@@ -7,12 +8,16 @@ import pytest
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent, skill
+from retinue.agents.registry import Registry
 from retinue.contract.definition import Effect
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Warned
 from retinue.contract.task import Answer, Context, Limits, OutputWish, Question, Task
 from retinue.engine.base import RunFilter
+from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import UnknownName
-from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from tests.engine.flows import happened
 from tests.orchestration.parts import decisions, down, orchestrated, square
 
 SEEN: list[Task] = []
@@ -138,6 +143,75 @@ def test_an_agents_own_question_is_asked_and_it_goes_on_without_an_answer():
 
     assert asked(Task(id="t", agent="asker"), asker, answerer=answerer)[0].data == "Ada"
     assert asked(Task(id="t", agent="asker"), asker)[0].data == "nobody"
+
+
+@agent(name="clerk", version="1.0", effects=[])
+async def first_clerk(text: str) -> str:
+    """Files a text. Use to file it. Returns who did."""
+    return f"v1 {text}"
+
+
+@agent(name="clerk_v2", version="2.0", effects=[])
+async def second_clerk(text: str) -> str:
+    """Files a text. Use to file it. Returns who did."""
+    return f"v2 {text}"
+
+
+@pytest.mark.requirement("A28")
+@pytest.mark.parametrize(
+    ("target", "answer"),
+    [({"agent": "clerk"}, "v1 x"), ({"agent": "clerk_v2"}, "v2 x"), ({"agent": "clerk", "major": 2}, "v2 x")],
+)
+def test_the_version_that_is_named_answers(target: dict[str, Any], answer: str):
+    task = Task(id="t", parameters={"text": "x"}, **target)
+    assert asked(task, first_clerk, second_clerk)[0].data == answer
+
+
+@agent(effects=[], composes=True)
+async def composer(text: str) -> Plan:
+    """Has a text written down. Use to keep it. Returns a plan."""
+    return Plan(nodes=(Delegation(id="w", agent="scribe", parameters={"text": text}),))
+
+
+@agent(effects=[])
+async def boss(text: str, run: RunContext) -> str:
+    """Has a text written down at once. Use to keep it. Returns how it went."""
+    result = await run.delegate(Task(id="", agent="scribe", parameters={"text": text}))
+    return result.fault.code if result.fault else str(result.data)
+
+
+def test_the_effects_of_a_run_bind_its_child_runs_and_the_agents_that_its_agents_call():
+    def through(name: str, effects: tuple[Effect, ...] | None) -> Any:
+        task = Task(id="t", agent=name, parameters={"text": "x"})
+        return asked(task, composer, boss, scribe, effects=effects)[0]
+
+    assert through("boss", ("read",)).data == "access_denied"
+    assert through("boss", ("read", "write")).data == "x"
+    assert "access_denied" in str(through("composer", ("read",)).data)
+    assert not through("composer", ("read",)).useful
+    assert through("composer", None).useful
+
+
+def test_a_question_that_nobody_answers_in_time_fails_the_task_which_can_be_resumed_and_answered():
+    async def main() -> None:
+        registry = Registry([asker])
+        flows = workflows(registry)
+        async with InProcessEngine(flows, waits_for_answers=True, answer_timeout_s=0.05) as engine:
+            run = await Orchestrator(registry, engine).start_task(Task(id="t", agent="asker"))
+            result = await engine.result(run)
+            assert result.fault is not None
+            assert (result.lifecycle, result.outcome, result.fault.code) == ("ended", "failed", "timeout")
+            assert result.fault.detail["bound"] == "question"
+            assert list(await engine.questions(run)) == []
+            known = len([event async for event in engine.events(run, follow=False)])
+            engine.answer_timeout_s = None
+            await engine.resume(run)
+            await happened(engine, run, "asked", after=known)
+            (pending,) = await engine.questions(run)
+            await engine.answer(run, Answer(question_id=pending.question.id, value="Ada", by="key:phone"))
+            assert (await engine.result(run)).data == "Ada"
+
+    asyncio.run(main())
 
 
 def test_runs_of_tasks_and_plans_are_found_by_their_owner():

@@ -116,14 +116,13 @@ class RunFilter:
         return int(start), run
 
     def matches(self, record: RunRecord) -> bool:
-        """Whether a run is among those that are meant, as far as its record tells: it does not name its agents."""
+        """Whether a run is among those meant, as far as its record tells: `agent` and `after` are not looked at."""
         return (
             self.owner in (None, record.owner)
             and self.labels.items() <= record.labels.items()
             and self.lifecycle in (None, record.lifecycle)
             and self.outcome in (None, record.outcome)
             and self.text.casefold() in record.label.casefold()
-            and (self.position is None or (record.started_ns, record.run) < self.position)
         )
 
 

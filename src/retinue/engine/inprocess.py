@@ -201,7 +201,7 @@ class InProcessEngine:
             await asyncio.sleep(_POLL_S)
 
     async def questions(self, run: str) -> Sequence[PendingQuestion]:
-        """See `Engine.questions`. Of a run that stopped with a question, those it has left open.
+        """See `Engine.questions`. Of a run whose process died, those it has left open.
 
         Raises:
             UnknownName: There is no such run.
@@ -263,10 +263,12 @@ class InProcessEngine:
         Raises:
             InvalidInput: `where.after` is not a cursor.
         """
+        position = where.position
         records = [
             record
             for run in self._runs.values()
             if CHILD not in run.run and where.matches(record := run.describe()) and run.called(where.agent)
+            if position is None or (record.started_ns, record.run) < position
         ]
         if self.journal is not None:
             # What is at work here is known here better than from the file.

@@ -75,9 +75,9 @@ class JournalReader:
                 " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
             )
             values.append(where.agent)
-        if where.position is not None:
+        if (position := where.position) is not None:
             conditions.append("(at_ns, run) < (?, ?)")
-            values += where.position
+            values += position
         query = "SELECT run, at_ns, body FROM events WHERE " + " AND ".join(conditions)  # noqa: S608 - all of them ours
         records: list[RunRecord] = []
         for run, started_ns, body in self._execute(f"{query} ORDER BY at_ns DESC, run DESC", *values):

@@ -146,13 +146,13 @@ class Log:
         written: It is in the journal too, if there is one: only then is anybody told.
     """
 
-    __slots__ = ("_clock", "_followers", "_journal", "_max_events", "closed", "history", "is_written")
+    __slots__ = ("_clock", "_followers", "_is_capped", "_journal", "_max_events", "closed", "history", "is_written")
 
     def __init__(
         self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None", max_events: int | None
     ) -> None:
         self.history, self._max_events = history, max_events
-        self.closed = self.is_written = False
+        self.closed = self.is_written = self._is_capped = False
         self._clock = clock
         self._journal = journal
         self._followers: list[asyncio.Future[None]] = []
@@ -163,8 +163,9 @@ class Log:
             return
         events = self.history.events
         if self._max_events is not None and len(events) >= self._max_events and not isinstance(body, _ESSENTIAL):
-            if len(events) > self._max_events:
+            if self._is_capped:
                 return
+            self._is_capped = True  # what is not recorded from here on is said once
             body, node, attempt = Message(f"More than {self._max_events:,} events: only ends are recorded."), "", 0
         event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
         events.append(event)

@@ -218,12 +218,9 @@ class Executor:
     def _options(self, progress: NodeProgress, result: Result, *, all_of_them: bool) -> RecoveryOptions:
         """What may be done about a result: the rules' own choice, and when a model is to choose, all there is."""
         moves = open_moves(progress.node, result, self._situation(progress))
-        if self._request.task is not None:
+        if self._request.task is not None and result.lifecycle != "input_required":
             # Whoever asks one agent for one thing wants no other's answer, and no questions but the agent's own.
-            is_open = result.lifecycle == "input_required"
-            moves = (
-                move for move in moves if not isinstance(move, Reroute | Ask) or (is_open and isinstance(move, Ask))
-            )
+            moves = (move for move in moves if not isinstance(move, Reroute | Ask))
         return RecoveryOptions(tuple(moves) if all_of_them else (next(moves),))
 
     def _situation(self, progress: NodeProgress) -> Situation:
@@ -516,7 +513,7 @@ class Executor:
             return
         questions, progress.questions = tuple(progress.questions.values()), {}
         last = progress.last
-        if last is not None and result.fault is not None and result.fault.code == "timeout":
+        if last is not None and result.fault is not None and result.fault.detail.get("bound") == "question":
             self._emit_decision("give_up", "No answer came in time.", progress.node)
             failure = {"lifecycle": "ended", "outcome": "failed", "fault": result.fault}
             self._end(progress, last.model_copy(update=failure))

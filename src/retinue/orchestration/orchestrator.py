@@ -227,14 +227,14 @@ class Orchestrator:
         Raises:
             UnknownName: There is no such agent.
         """
-        definition = self.registry.get(task.agent, major=task.major).definition
+        definition, major = self._find(task.agent, task.major)
         if task.skill is None and definition.default_skill is None and not task.parameters:
             plan = self.task_plan(task.agent, instruction=task.instruction, target=task.target, limits=task.limits)
         else:
             node = Delegation(
                 id="n1",
                 agent=definition.name,
-                major=task.major,
+                major=major,
                 skill=task.skill,
                 instruction=task.instruction,
                 target=task.target,
@@ -335,10 +335,7 @@ class Orchestrator:
         limits: Limits | None = None,
     ) -> Plan:
         """The plan that `run_task` runs."""
-        callee = self.registry.get(agent)
-        definition = callee.definition
-        # The plan names a major only where the plain name would reach another one: the agent is told what is asked.
-        major = None if self.registry.get(definition.name) is callee else definition.major
+        definition, major = self._find(agent)
         name = skill if skill is not None or definition.default_skill is None else definition.default_skill.name
         target_skill = None if name is None else definition.skill(name)
         if name is None or (
@@ -376,6 +373,16 @@ class Orchestrator:
             questions=tuple(question for question in bound.questions if question.parameter is not None),
         )
         return Plan(goal=instruction, nodes=(node,))
+
+    def _find(self, agent: str, major: int | None = None) -> tuple[Definition, int | None]:
+        """What the agent says of itself, and its major where its plain name alone would reach another one.
+
+        Raises:
+            UnknownName: There is no such agent.
+        """
+        callee = self.registry.get(agent, major=major)
+        definition = callee.definition
+        return definition, None if self.registry.get(definition.name) is callee else definition.major
 
     def _definition_of(self, name: str) -> Definition | None:
         with suppress(UnknownName):

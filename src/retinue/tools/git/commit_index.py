@@ -19,7 +19,7 @@ from hashlib import blake2b
 from itertools import islice
 from os import geteuid
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeVar, cast
+from typing import Any, Final, Literal, Self, TypeVar
 
 from retinue.errors import DeadlineExceeded
 from retinue.sqlite_file import use_wal
@@ -34,8 +34,7 @@ T = TypeVar("T")
 _MOST_COMMITS: Final = 250_000
 """Most commits of HEAD that are kept."""
 _SCHEMA_VERSION: Final = 2
-_CAPPED: Final = "cap"
-_ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": _CAPPED}
+_ENDS: Final[dict[TruncationReason, str]] = {"": "whole", "time": "", "cap": "cap"}
 """How what is kept is said to end."""
 _FILES: Final = 32
 _BATCH: Final = 500
@@ -442,36 +441,37 @@ class CommitIndex:
 
     def _refresh_to(self, head: str, fingerprint: str) -> TruncationReason:
         meta = self._meta(fingerprint)
-        if meta.get("head") == head and meta.get("end"):
-            return "cap" if meta["end"] == _CAPPED else ""
-        with self._transaction():
-            meta = self._meta(fingerprint)  # another process may have read it all meanwhile
-            old, end, reason = meta.get("head", ""), meta.get("end", ""), cast("TruncationReason", "")
-            if old == head and end:
-                return "cap" if end == _CAPPED else ""
-            self._database.execute("DELETE FROM results")
-            if old and end and old != head and self._git.is_ancestor(old, head):
-                # Only what is new is read, and put before what is there.
-                new = list(self._git.log(f"{old}..{head}", names=True))
-                lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
-                self._add(new, first=lowest - len(new))
-                reason = "cap" if end == _CAPPED else ""
-            else:
-                for table in ("commits", "bodies", "touches") if old != head else ():
-                    self._database.execute(f"DELETE FROM {table}")
-                count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
-                commits = self._git.log(head, names=True, skip=count)
-                try:
-                    while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
-                        self._add(some, first=count)
-                        count += len(some)
-                        self._check()
-                    reason = "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
-                except DeadlineExceeded:
-                    reason = "time"
-            meta = {"circumstances": fingerprint, "head": head, "end": _ENDS[reason]}
-            self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
-        return reason
+        if meta.get("head") != head or not meta.get("end"):
+            with self._transaction():
+                meta = self._meta(fingerprint)  # another process may have read it all meanwhile
+                if meta.get("head") != head or not meta.get("end"):
+                    reason = self._read(head, meta)
+                    meta = {"circumstances": fingerprint, "head": head, "end": _ENDS[reason]}
+                    self._database.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
+        return next(reason for reason, end in _ENDS.items() if end == meta["end"])
+
+    def _read(self, head: str, meta: dict[str, str]) -> TruncationReason:
+        self._database.execute("DELETE FROM results")
+        old = meta.get("head", "")
+        if old and meta.get("end") and old != head and self._git.is_ancestor(old, head):
+            # Only what is new is read, and put before what is there.
+            new = list(self._git.log(f"{old}..{head}", names=True))
+            lowest = self._number("SELECT ifnull(min(place), 0) FROM commits WHERE place IS NOT NULL")
+            self._add(new, first=lowest - len(new))
+            return "cap" if meta["end"] == "cap" else ""
+        if old != head:
+            for table in ("commits", "bodies", "touches"):
+                self._database.execute(f"DELETE FROM {table}")
+        count = self._number("SELECT count(*) FROM commits WHERE place IS NOT NULL")
+        commits = self._git.log(head, names=True, skip=count)
+        try:
+            while some := tuple(islice(commits, min(_BATCH, _MOST_COMMITS - count))):
+                self._add(some, first=count)
+                count += len(some)
+                self._check()
+            return "cap" if count >= _MOST_COMMITS and next(commits, None) is not None else ""
+        except DeadlineExceeded:
+            return "time"
 
     def _meta(self, fingerprint: str) -> dict[str, str]:
         """What is kept of the index itself; nothing when git would now say something else of the commits."""
