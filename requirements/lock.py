@@ -39,6 +39,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=local",
         "--extra=mcp",
         "--extra=otel",
+        "--extra=serve",
         "--extra=web",
         "--constraint=requirements/run.txt",
         "--constraint=requirements/build.txt",

@@ -63,7 +63,8 @@ def python_of(subject: Subject) -> Path:
     print(f"making the environment of {subject.name} …", file=sys.stderr, flush=True)
     venv.create(folder, clear=True, with_pip=False)
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--compile-bytecode", "--require-hashes"]
-    subprocess.run([*install, "--python", python, "--requirement", lock], check=True)
+    # Not from here, where uv would hold the peers to the constraints of our own locks.
+    subprocess.run([*install, "--python", python, "--requirement", lock], check=True, cwd=lock.anchor)
     made_from.write_text(state)
     return python
 

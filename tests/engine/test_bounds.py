@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retinue.contract.event import Message, Progress
+from retinue.contract.event import Message, Progress, QuestionAnswered
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
@@ -150,5 +150,46 @@ def test_leaving_ends_also_what_does_not_want_to_end(tmp_path: Path) -> None:
                 name = await e.start("flow", {})
                 await happened(e, name, "started")
             assert journal.get(name).ended_ns is None
+
+    asyncio.run(main())
+
+
+async def seeks_approval(scope: WorkflowScope, payload: JsonMapping) -> Result:
+    scope.ask("ask", Question(id="delete", text="May I delete everything?", kind="approval"))
+    ((_, answer),) = await collect(scope, 1)
+    return result([answer.outcome, answer.data])
+
+
+def test_an_approval_that_nobody_gives_is_denied() -> None:
+    async def main() -> None:
+        bounds = {"waits_for_answers": True, "answer_timeout_s": 60.0, "approval_timeout_s": 0.01}
+        async with InProcessEngine({"flow": seeks_approval}, **bounds) as engine:
+            name = await engine.start("flow", {})
+            assert (await engine.result(name)).data == ["rejected", False]
+            answers = [event.body async for event in engine.events(name) if isinstance(event.body, QuestionAnswered)]
+            assert [(each.answer.value, each.answer.by) for each in answers] == [(False, "policy")]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_run_of_another_owner_is_no_run(tmp_path: Path, *, recorded: bool) -> None:
+    async def main() -> None:
+        journal = Journal(tmp_path / "journal.sqlite3") if recorded else None
+        async with InProcessEngine({"flow": chatters}, journal=journal) as engine:
+            name = await engine.start("flow", {}, owner="ada")
+            await engine.result(name)
+            assert (await engine.get(name, owner="ada")).run == name
+            with pytest.raises(UnknownName) as foreign:
+                await engine.get(name, owner="eve")
+            near = name[:-1] + ("0" if name[-1] != "0" else "1")
+            with pytest.raises(UnknownName) as absent:
+                await engine.get(near, owner="eve")
+            assert foreign.value.message.replace(name, near) == absent.value.message
+            assert foreign.value.hint == absent.value.hint
+            assert not foreign.value.suggestions
+            assert not absent.value.suggestions
+        if journal is not None:
+            journal.close()
 
     asyncio.run(main())

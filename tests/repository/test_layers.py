@@ -13,7 +13,7 @@ from tests.repository.tree import ROOT, child_environment, modules, rooms
 IMPORTERS: dict[str, tuple[str, ...]] = {
     "a2a": ("servers", "agents"),
     "aiolimiter": ("engine",),
-    "anyio": ("agents",),
+    "anyio": ("agents", "servers"),
     "boto3": ("llm",),
     "botocore": ("llm",),
     "click": ("cli",),
@@ -23,6 +23,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "fastembed": ("orchestration.reader",),
     "genai_prices": ("llm",),
     "gherkin": ("catalogue",),
+    "h11": ("servers",),
     "httpcore": ("tools",),
     "httpx": ("servers", "agents"),
     "httpx2": ("agents",),

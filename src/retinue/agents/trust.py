@@ -4,24 +4,15 @@ One file in the user's state directory, never in a project. `cli/` asks the user
 """
 
 import contextlib
-import json
-import os
-import secrets
-import stat
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import ValidationError
-
 from retinue.agents.code_files import Kind, digests, utf8
-from retinue.agents.load.document import read_bytes
-from retinue.contract import json as strict
-from retinue.contract.finding import findings_of, summarise_findings
+from retinue.agents.private_file import PrivateFile
 from retinue.contract.model import Model
-from retinue.errors import AccessDenied, MissingFile, NotTrusted, ParseError, RetinueError
+from retinue.errors import MissingFile, NotTrusted, RetinueError
 
-_MAX_BYTES: Final = 8 * 2**20
 _HINTS: Final[Mapping[Kind, str]] = {
     "project": "Look at these files, then run `retinue trust` in the folder.",
     "tool_root": "Look at its Python files, then run `retinue trust --tool-root {folder}`.",
@@ -53,13 +44,14 @@ class TrustStore:
     """
 
     def __init__(self, state: Path) -> None:
-        self._file = state / "trust.json"
+        empty = _Store(format=1, folders={})
+        self._file = PrivateFile(state / "trust.json", empty, name="trust store", command="retinue trust")
 
     @property
     def problem(self) -> RetinueError | None:
         """What is wrong with the store, when it cannot be relied on."""
         try:
-            self._read()
+            self._file.read()
         except RetinueError as error:
             return error
         return None
@@ -68,7 +60,7 @@ class TrustStore:
         """The folders that were trusted as this; whether they still are, `is_trusted` says."""
         with contextlib.suppress(RetinueError):
             mark = _key("", kind)
-            names = sorted(self._read())
+            names = sorted(self._file.read().folders)
             return tuple(Path(name.removeprefix(mark)) for name in names if name.startswith(_TOOLS) == bool(mark))
         return ()
 
@@ -76,7 +68,7 @@ class TrustStore:
         """Whether the user trusted `folder` and its code files are still what they were."""
         root = folder.resolve()
         try:
-            trusted = self._read().get(_key(str(root), kind))
+            trusted = self._file.read().folders.get(_key(str(root), kind))
             return trusted is not None and trusted == digests(root, kind=kind)
         except RetinueError:
             return False
@@ -91,7 +83,7 @@ class TrustStore:
         """
         root = folder.resolve()
         try:
-            trusted = self._read().get(_key(str(root), kind))
+            trusted = self._file.read().folders.get(_key(str(root), kind))
         except RetinueError as error:
             raise NotTrusted(f"No folder is trusted: {error.message}", hint=error.hint) from error
         hint = _HINTS[kind].format(folder=root)
@@ -123,78 +115,11 @@ class TrustStore:
         if not root.is_dir():
             raise MissingFile(f"There is no folder {str(root)!r}.", hint="Name a folder.")
         files = digests(root, kind=kind)
-        with self._locked_folders() as folders:
-            folders[_key(utf8(str(root)), kind)] = files
+        with self._file.change() as store:
+            store.folders[_key(utf8(str(root)), kind)] = files
         return tuple(sorted(files))
 
     def revoke(self, folder: Path, *, kind: Kind = "project") -> bool:
         """Stop trusting `folder`, which need not exist any more; false when it was not trusted."""
-        with self._locked_folders() as folders:
-            return folders.pop(_key(str(folder.resolve()), kind), None) is not None
-
-    def _read(self) -> dict[str, dict[str, str]]:
-        """Folders, and the digests of their files.
-
-        Raises:
-            ParseError: The store is damaged.
-            AccessDenied: It cannot be read, or others may write it.
-        """
-        hint = f"Look at {str(self._file)!r}; `retinue trust` starts a new one and keeps this one beside it."
-        try:
-            data = read_bytes(self._file, max_bytes=_MAX_BYTES)
-        except MissingFile:
-            return {}
-        if os.name == "posix":
-            status = self._file.stat()
-            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise AccessDenied(f"The trust store {str(self._file)!r} can be written by others.", hint=hint)
-        try:
-            return _Store.model_validate(strict.loads(data, max_bytes=_MAX_BYTES)).folders
-        except ParseError as error:
-            message = f"The trust store is damaged: {error.message}"
-            raise ParseError(message, hint=hint, path=error.path, detail=error.detail) from None
-        except ValidationError as error:
-            reasons = summarise_findings(findings_of(error, rule="trust/store"))
-            raise ParseError(f"The trust store is damaged: {reasons}.", hint=hint) from None
-
-    @contextlib.contextmanager
-    def _locked_folders(self) -> Generator[dict[str, dict[str, str]]]:
-        """Change the store: read, yield, write, while no other process does."""
-        try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # A file of its own is locked: the store is replaced, and a lock would stay on the old one.
-            lock = os.open(self._file.with_name("trust.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                if os.name == "posix":
-                    import fcntl  # noqa: PLC0415 - not on Windows, where the last writer wins
-
-                    fcntl.flock(lock, fcntl.LOCK_EX)
-                try:
-                    folders = self._read()
-                except RetinueError:
-                    self._file.replace(self._file.with_name(f"trust.damaged-{secrets.token_hex(4)}.json"))
-                    folders = {}
-                yield folders
-                _write(self._file, json.dumps({"format": 1, "folders": folders}, indent=2, sort_keys=True))
-            finally:
-                os.close(lock)
-        except OSError as error:
-            raise AccessDenied(
-                f"The trust store {str(self._file)!r} cannot be written: {error}.", hint="Check its folder."
-            ) from error
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace `file` at once, readable by its owner only."""
-    temporary = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(handle, "w", encoding="utf-8") as stream:  # noqa: PTH123 - a descriptor made with its mode
-            stream.write(text)
-            stream.flush()
-            # Before the rename: after a power failure the new name could else stand for an empty file.
-            os.fsync(handle)
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        with self._file.change() as store:
+            return store.folders.pop(_key(str(folder.resolve()), kind), None) is not None

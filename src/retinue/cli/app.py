@@ -36,6 +36,8 @@ VERBS: Final = {
     "check": "Test an agent against the requirements of its dialect.",
     "assistant": "Show the personal assistant's tools and test its routing.",
     "bench": "Compare agents or models on the same tasks.",
+    "serve": "Serve the agents of a folder over HTTP.",
+    "keys": "Make, list and revoke the keys of those who call a server.",
     "trust": "Allow the code of a folder's agents to run.",
     "runs": "List, show, rate and resume past runs.",
     "stats": "Show success rates, costs and times of past runs.",

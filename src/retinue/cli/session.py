@@ -85,9 +85,11 @@ async def open_engine(
     journal: Journal | None = None,
     answerer: Answerer | None = None,
     model: str | None = None,
+    **bounds: Any,
 ) -> AsyncGenerator[Orchestrator]:
     """An engine that runs plans for the agents of a folder, with the tools of its MCP servers.
 
+    `bounds` are further arguments of `InProcessEngine`.
     Afterwards no program that a tool started is running, and no connection of a model is open, however it ended.
     """
     async with Pool() as pool, contextlib.AsyncExitStack() as stack:
@@ -103,7 +105,7 @@ async def open_engine(
             grants=project.grants,
             likeness=project.likeness,
         )
-        async with InProcessEngine(names, journal=journal, answerer=answerer) as engine:
+        async with InProcessEngine(names, journal=journal, answerer=answerer, **bounds) as engine:
             yield orchestrator_of(project, engine, workspace, model=model)
 
 

@@ -120,6 +120,12 @@ KEYS: Final[Mapping[str, Key]] = {
     "shell.allow": _user_key("words", (), "programs that an agent may run"),
     "architecture.layers": Key("words", (), "layers of the code, top down, for the system architect"),
     "lint.ignore": Key("words", (), "rules that lint ignores, by the start of their id"),
+    "serve.anonymous": _user_key(
+        "text", "read", "what callers without a key may do on this machine: read, or nothing", ("read", "none")
+    ),
+    "serve.timeout_s": _user_key("seconds", 3600.0, "time limit of a task of a caller, in seconds"),
+    "serve.question_timeout_s": _user_key("seconds", 3600.0, "how long a question waits for its caller, in seconds"),
+    "serve.approval_timeout_s": _user_key("seconds", 600.0, "how long an approval waits for an operator, in seconds"),
     "index.cache": _user_key("switch", True, "keep search indexes, and what definition files say, between runs"),
 }
 """Every setting there is, in the order in which it is shown."""

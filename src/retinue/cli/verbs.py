@@ -461,6 +461,65 @@ def stats() -> None:
     """
 
 
+@click.command("serve")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need keys.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port; 0 takes any that is free."
+)
+@click.option("--public-url", default="", metavar="URL", help="Address by which others reach it, for the cards.")
+@click.option("--anonymous", type=choice("read", "none"), help="What callers without a key may do. [default: read]")
+@together("project", "project:open_project", options.model_option, options.runner_option, options.workspace_option)
+@implemented_by("serve:serve_agents")
+def serve() -> None:
+    r"""Serve the agents of this folder over HTTP, or only those in PATHS.
+
+    Each agent has a card, a generic endpoint and a route for each skill; /docs lists them. Callers on this machine need
+    no key, and may only read. Runs are kept in the history; those that a stopped server left go on when it starts.
+
+    \b
+      retinue serve
+      retinue serve agents/greeter.py --port 0
+      retinue keys add ci --effects read,write --max-cost-usd 0.50
+    """
+
+
+@click.group("keys")
+def keys() -> None:
+    """Make, list and revoke the keys of those who call a server."""
+
+
+@keys.command("add")
+@click.argument("name")
+@click.option("--agents", multiple=True, metavar="PATTERN", help="Agents it opens, such as `git_*`; repeatable.")
+@click.option("--doors", multiple=True, type=choice("http", "a2a", "mcp"), help="Doors it opens; repeatable.")
+@click.option("--effects", default="read", show_default=True, metavar="LIST", help="read, write, network.")
+@click.option("--approve", is_flag=True, help="Its holder may answer approvals, of anybody's runs.")
+@click.option("--max-cost-usd", type=options.Money(), help="Cost limit of a run.")
+@click.option("--max-tokens", type=click.IntRange(min=0), metavar="N", help="Token limit of a run.")
+@click.option("--rate", type=click.IntRange(min=1), metavar="N", help="Requests a minute.")
+@click.option("--concurrent", type=click.IntRange(min=1), metavar="N", help="Runs at once.")
+@click.option("--expires", type=Duration(), help="How long it works: 12h, or seconds.")
+@options.json_option
+@implemented_by("serve:add_key")
+def keys_add() -> None:
+    """Make a key called NAME, and show it once. Only its hash is kept."""
+
+
+@keys.command("list")
+@options.json_option
+@implemented_by("serve:list_keys")
+def keys_list() -> None:
+    """List the keys and what they allow."""
+
+
+@keys.command("revoke")
+@click.argument("name")
+@implemented_by("serve:revoke_key")
+def keys_revoke() -> None:
+    """Delete the key called NAME. A running server refuses it at once."""
+
+
 @click.group("models", invoke_without_command=True)
 @options.json_option
 @options.workspace_option

@@ -287,11 +287,23 @@ class Engine(Protocol):
         """
         ...
 
-    async def get(self, run: str) -> RunRecord:
+    async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """One run's record.
 
+        Args:
+            run: Its id.
+            owner: For whom it must have been started; then nobody else's run is told from none.
+
         Raises:
-            UnknownName: There is no such run; near names are suggested.
+            UnknownName: There is no such run; near names are suggested, unless an owner is given.
+        """
+        ...
+
+    async def payload(self, run: str) -> JsonMapping:
+        """What a run was started with.
+
+        Raises:
+            UnknownName: There is no such run.
         """
         ...
 

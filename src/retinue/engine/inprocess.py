@@ -50,6 +50,7 @@ class InProcessEngine:
         max_events: Events of one run; beyond that only starts, ends, questions and answers are recorded.
         answer_timeout_s: How long a question waits. Then it has failed with `timeout`, and can be asked again by
             resuming the run.
+        approval_timeout_s: How long an approval waits. Then it is denied.
         on_close: What history says of a run that is stopped by leaving the context: that it was canceled, or nothing,
             as if the process had died; then it can be resumed.
 
@@ -71,6 +72,7 @@ class InProcessEngine:
         keep_bytes: int | None = None,
         max_events: int | None = None,
         answer_timeout_s: float | None = None,
+        approval_timeout_s: float | None = None,
         on_close: Literal["cancel", "leave"] = "cancel",
     ) -> None:
         self.capabilities = Capabilities(journal=journal is not None)
@@ -79,7 +81,8 @@ class InProcessEngine:
         self.thread = 0
         self._ids = RunIds(clock, random)
         self._workflows = dict(workflows)
-        self.max_events, self.answer_timeout_s = max_events, answer_timeout_s
+        self.answer_timeout_s, self.approval_timeout_s = answer_timeout_s, approval_timeout_s
+        self.max_events = max_events
         self._keep, self._keep_bytes, self._on_close = max(keep, 0), keep_bytes, on_close
         self._runs: dict[str, LiveRun] = {}
         self._ended: deque[tuple[str, int]] = deque()
@@ -278,18 +281,20 @@ class InProcessEngine:
         records.sort(key=lambda record: (record.started_ns, record.run), reverse=True)
         return records[: max(limit, 0)]
 
-    async def get(self, run: str) -> RunRecord:
+    async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """See `Engine.get`.
 
         Raises:
-            UnknownName: There is no such run; near names are suggested.
+            UnknownName: There is no such run; near names are suggested, unless an owner is given.
             ParseError: Its record cannot be read.
         """
-        if (live := self._runs.get(run)) is not None:
+        live = self._runs.get(run)
+        if live is not None and owner in (None, live.log.history.owner):
             return live.describe()
         if self.journal is None:
-            raise unknown_run(run, list(self._runs))
-        return await self._ask_journal(lambda journal: journal.get(run))
+            raise unknown_run(run, list(self._runs) if owner is None else [])
+        # The journal is asked for another owner's run as for none, so that both take the same time.
+        return await self._ask_journal(lambda journal: journal.get(run, owner=owner))
 
     async def resume(self, run: str) -> str:
         """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
@@ -343,6 +348,15 @@ class InProcessEngine:
         result_count = copy.adopt(history)
         self._launch(copy, f"A copy of run `{run}`: {_count_phrase(result_count)} kept.")
         return copy.run
+
+    async def payload(self, run: str) -> JsonMapping:
+        """See `Engine.payload`.
+
+        Raises:
+            UnknownName: There is no such run.
+            ParseError: Its record cannot be read.
+        """
+        return (await self._find_history(run)).payload
 
     # Within
 

@@ -110,10 +110,15 @@ class JournalReader:
             PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
         ]
 
-    def record(self, run: str) -> RunRecord:
-        """One run's record."""
+    def record(self, run: str, owner: str | None = None) -> RunRecord:
+        """One run's record; another owner's run is none."""
         try:
-            return self._record(run, *self._start(run))
+            if owner is None:
+                return self._record(run, *self._start(run))
+            rows = self._rows("SELECT at_ns, body FROM events WHERE run = ? AND sequence = 0", run)
+            if not rows or _text(read_object(_text(rows[0][1])).get("for", "")) != owner:
+                raise unknown_run(run, [])
+            return self._record(run, *rows[0])
         except ParseError as error:
             raise self._damaged(run, error) from error
 
@@ -449,15 +454,19 @@ class Journal:
         """
         return self._read(lambda reader: reader.questions(run), ())
 
-    def get(self, run: str) -> RunRecord:
+    def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """One run's record.
 
+        Args:
+            run: Its id.
+            owner: For whom it must have been started.
+
         Raises:
-            UnknownName: There is no such run; near names are suggested.
+            UnknownName: There is no such run; near names are suggested, unless an owner is given.
             ParseError: Its record cannot be read.
             RetinueError: The file itself cannot be read.
         """
-        record = self._read(lambda reader: reader.record(run), None)
+        record = self._read(lambda reader: reader.record(run, owner), None)
         if record is None:
             raise unknown_run(run, [])
         return record

@@ -332,8 +332,9 @@ class LiveRun:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
             self._resolve_question(name, None)
-        if name in self._questions and self._host.answer_timeout_s is not None:
-            self._stop_timers[name] = self._loop.call_later(self._host.answer_timeout_s, self._expire, name, question)
+        seconds = self._host.approval_timeout_s if question.kind == "approval" else self._host.answer_timeout_s
+        if name in self._questions and seconds is not None:
+            self._stop_timers[name] = self._loop.call_later(seconds, self._expire, name, question, seconds)
 
     async def completed(self) -> Sequence[tuple[str, Result]]:
         """See `Scope.completed`. What a resumed run repeats comes one at a time, in its former order."""
@@ -576,11 +577,17 @@ class LiveRun:
         self.log.record(QuestionAnswered(answer or policy_answer(question)), name)
         self._queue_result(name, answer_result(f"{self.run}:{name}", question, answer))
 
-    def _expire(self, name: str, question: Question) -> None:
-        """Nobody has answered in time: the question has failed, and the run goes on without."""
-        if self._questions.pop(name, None) is None:
+    def _expire(self, name: str, question: Question, seconds: float) -> None:
+        """Nobody has answered in time: an approval is denied, any other question has failed; the run goes on."""
+        if name not in self._questions:
             return
-        seconds = self._host.answer_timeout_s
+        if question.kind == "approval":
+            person = self._open[name]
+            self._resolve_question(name, None)
+            if isinstance(person, asyncio.Task):
+                person.cancel()
+            return
+        del self._questions[name]
         error = DeadlineExceeded(
             f"Nobody answered within {seconds:g} s: {question.text}",
             hint="Resume the run, and answer.",

@@ -259,6 +259,14 @@ class Orchestrator:
         label = task.instruction or f"{definition.name}.{task.skill or (default.name if default else '')}"
         return await self.engine.start(RUN_PLAN, request.to_json(), run=run, label=label, owner=owner, labels=labels)
 
+    async def task_of(self, run: str) -> Task | None:
+        """The task that a run does; None for a run of a plan.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
+        return RunRequest.read(await self.engine.payload(run)).task
+
     def changed(self, payload: JsonMapping) -> list[str]:
         """The agents of a run that are not defined any more as they were when it began, by what it was started with.
 

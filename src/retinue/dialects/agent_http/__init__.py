@@ -24,7 +24,7 @@ from retinue.contract.model import DialectName
 from retinue.dialects.port import Parsed, RenderedMessage
 
 from .card import parse_card, render_card, route
-from .parse import parse_result, parse_task, recognise
+from .parse import build_message, error_json, parse_result, parse_task, recognise
 from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
 from .wire import STATUSES, status_of
 
@@ -33,6 +33,8 @@ __all__ = [
     "RESULT_FORMS",
     "STATUSES",
     "TASK_FORMS",
+    "build_message",
+    "error_json",
     "parse_card",
     "parse_definitions",
     "parse_result",

@@ -148,7 +148,7 @@ def status_of(result: Result) -> int:
     if result.outcome in {"success", "partial", "canceled"} or (result.outcome is None and fault is None):
         return OK
     if fault is None:
-        return STATUSES["internal_error"]
+        return STATUSES["invalid_input" if result.outcome == "rejected" else "internal_error"]
     # The reader of JSON says where it stopped.
     is_unparsable = fault.code == "invalid_input" and "reason" in fault.detail and "line" in fault.detail
     return UNPARSABLE if is_unparsable else STATUSES[fault.code]

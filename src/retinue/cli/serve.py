@@ -1,0 +1,201 @@
+"""`retinue serve`: the agents of a folder behind doors, until it is stopped; and `retinue keys`."""
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast, get_args
+from urllib.parse import urlsplit
+
+import click
+
+from retinue.agents.definition_files import register_files
+from retinue.agents.definition_folders import DefinitionFolder
+from retinue.agents.registry import Registry
+from retinue.cli import user_paths
+from retinue.cli.output import echo, echo_err, echo_json, plural, safe
+from retinue.cli.project import Project, report_notes
+from retinue.cli.session import active_path, open_engine, with_module
+from retinue.contract.definition import Effect
+from retinue.engine.journal import Journal
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
+from retinue.servers.admission import Admission
+from retinue.servers.keys import Key, KeyStore
+
+_FILES = DefinitionFolder(".", (".json", ".md", ".py"))
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+def serve_agents(
+    *, paths: Sequence[Path], host: str, port: int, public_url: str, anonymous: str | None, project: Project
+) -> None:
+    """Serve the agents of this folder, or those of PATHS."""
+    try:
+        from retinue.servers.app import run_server
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[serve]`.") from None
+    settings = project.settings
+    is_open = anonymous or settings.get("serve.anonymous")
+    keys = KeyStore(user_paths.state_dir())
+    is_local = _is_loopback(host)
+    if not is_local and not keys.has_keys():
+        raise AccessDenied(
+            f"{host} can be reached from other machines, and there is no key.",
+            hint="Make one: `retinue keys add NAME`. Or leave `--host` out, which serves this machine only.",
+        )
+    if public_url and not (urlsplit(public_url).scheme in {"http", "https"} and urlsplit(public_url).hostname):
+        raise InvalidInput(f"{public_url!r} is not an address.", hint="Give `https://host` or `https://host/prefix`.")
+    if paths:
+        project = replace(project, registry=_registry_of(paths, project))
+    active = ""
+    if path := active_path():
+        project, active = with_module(project, path)
+    report_notes(project)
+    admission = Admission(
+        keys,
+        anonymous=is_local and is_open == "read",
+        models=project.configured_models,
+        timeout_s=settings.get("serve.timeout_s"),
+    )
+
+    async def main() -> None:
+        with Journal(user_paths.journal_file()) as journal:
+            opened = open_engine(
+                project,
+                project.workspace,
+                journal=journal,
+                waits_for_answers=True,
+                answer_timeout_s=settings.get("serve.question_timeout_s"),
+                approval_timeout_s=settings.get("serve.approval_timeout_s"),
+                max_events=20_000,
+                keep_bytes=256 * 2**20,
+                on_close="leave",
+            )
+            async with opened as orchestrator:
+                await run_server(
+                    orchestrator,
+                    admission,
+                    host=host,
+                    port=port,
+                    public_url=public_url.rstrip("/"),
+                    active=active,
+                    on_ready=_report_ready,
+                )
+
+    asyncio.run(main())
+
+
+def _report_ready(address: str, agents: int, resumed: int) -> None:
+    echo_err(f"Serving {plural(agents, 'agent')} on {address}  (docs: {address}/docs)")
+    if resumed:
+        echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
+    echo_err("Stop with Ctrl-C.")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _registry_of(paths: Sequence[Path], project: Project) -> Registry:
+    """The agents in these files and folders. Naming them here is the user's own word: their code runs."""
+    registry = Registry()
+    for path in paths:
+        if not path.exists():
+            raise MissingFile(f"No such file or folder: {str(path)!r}.", hint="Name a file with an agent in it.")
+        files = [path] if path.is_file() else sorted(each for each in path.iterdir() if each.suffix in _FILES.endings)
+        root = (path if path.is_dir() else path.parent).resolve()
+        register_files(
+            registry,
+            [(_FILES, each.resolve(), None) for each in files],
+            root=root,
+            trusted=True,
+            models=project.models,
+            toolbox=project.toolbox,
+            loops=project.loops,
+            cache_dir=project.cache_dir,
+        )
+    for skipped in registry.skipped:
+        echo_err(f"{safe(skipped.path)} is skipped: {safe(skipped.reason)} {safe(skipped.hint)}")
+    if not len(registry):
+        raise InvalidInput("There is no agent in these files.", hint="Put `@agent` on a function or class.")
+    return registry
+
+
+# Keys
+
+
+def add_key(
+    *,
+    name: str,
+    agents: Sequence[str],
+    doors: Sequence[str],
+    effects: str,
+    approve: bool,
+    max_cost_usd: float | None,
+    max_tokens: int | None,
+    rate: int | None,
+    concurrent: int | None,
+    expires: float | None,
+    as_json: bool,
+) -> None:
+    """Make a key and show it, this once."""
+    words = tuple(word.strip() for word in effects.split(",") if word.strip())
+    all_effects = get_args(Effect)
+    if unknown := sorted(set(words) - set(all_effects)):
+        raise InvalidInput(
+            f"{unknown[0]!r} is not an effect.", hint=f"Use {', '.join(all_effects)}.", suggestions=all_effects
+        )
+    try:
+        key = Key(
+            name=name,
+            agents=tuple(agents) or ("*",),
+            doors=tuple(doors),
+            effects=cast("tuple[Effect, ...]", words),
+            approve=approve,
+            max_cost_usd=max_cost_usd,
+            max_tokens=max_tokens,
+            rate=rate,
+            concurrent=concurrent,
+            expires_ns=None if expires is None else time.time_ns() + int(expires * 1e9),
+        )
+    except ValueError:
+        message = f"{name[:80]!r} cannot be the name of a key."
+        raise InvalidInput(message, hint="Use up to 64 letters, digits, dots, dashes.") from None
+    secret = KeyStore(user_paths.state_dir()).add(key)
+    if as_json:
+        echo_json({"name": name, "key": secret})
+    else:
+        echo(secret)
+        echo_err(f"This is the only time that the key {name!r} is shown. Send it as `Authorization: Bearer KEY`.")
+
+
+def list_keys(*, as_json: bool) -> None:
+    """List the keys, never the secrets."""
+    keys = KeyStore(user_paths.state_dir()).list()
+    if as_json:
+        echo_json([key.to_json() for key in keys])
+        return
+    for key in keys:
+        bounds = [
+            f"agents {' '.join(key.agents)}",
+            f"effects {','.join(key.effects) or 'none'}",
+            *([f"doors {','.join(key.doors)}"] if key.doors else []),
+            *(["approves"] if key.approve else []),
+            *([f"{key.max_cost_usd:g} USD a run"] if key.max_cost_usd is not None else []),
+            *([f"{key.rate} requests a minute"] if key.rate else []),
+            *(["expired"] if key.has_expired(time.time_ns()) else []),
+        ]
+        echo(f"{key.name}  {'; '.join(bounds)}")
+    if not keys:
+        echo_err("No keys. Make one with: retinue keys add NAME")
+
+
+def revoke_key(*, name: str) -> None:
+    """Delete a key. A running server refuses it from now on."""
+    KeyStore(user_paths.state_dir()).revoke(name)
+    echo_err(f"{click.style('revoked', bold=True)}: {safe(name)}")

@@ -1,0 +1,1 @@
+"""Serves agents over HTTP, A2A and MCP, and to a browser."""

@@ -1,0 +1,64 @@
+"""How an error is told over HTTP: its status, its headers and its body, the same for every door."""
+
+import math
+from typing import Final
+
+from starlette.responses import Response
+
+from retinue.contract.fault import Fault, public_fault
+from retinue.contract.json import dumps
+from retinue.dialects.agent_http import STATUSES, error_json
+from retinue.errors import RetinueError
+from retinue.servers.service import Conflict, UnknownRun
+
+JSON: Final = "application/json"
+
+
+class HttpError(Exception):
+    """An error with a status of its own.
+
+    Attributes:
+        status: The status.
+        error: What is wrong.
+        headers: Further headers of the answer.
+    """
+
+    def __init__(self, status: int, error: RetinueError, headers: dict[str, str] | None = None) -> None:
+        super().__init__(error.message)
+        self.status, self.error, self.headers = status, error, headers or {}
+
+
+def status_of_error(error: RetinueError) -> int:
+    """The status of an error that no agent has made."""
+    match error:
+        case UnknownRun():
+            return 404
+        case Conflict():
+            return 409
+        case _:
+            return STATUSES[error.code]
+
+
+def error_response(error: RetinueError | HttpError, *, rpc: bool = False) -> Response:
+    """The answer that tells an error.
+
+    Args:
+        error: What is wrong.
+        rpc: In the shape of JSON-RPC, for doors that speak it.
+    """
+    headers: dict[str, str] = {}
+    if isinstance(error, HttpError):
+        status, headers, error = error.status, error.headers, error.error
+    else:
+        status = status_of_error(error)
+    fault = public_fault(Fault.from_error(error), run="")
+    if status == 401:
+        headers = {"www-authenticate": "Bearer", **headers}
+    if fault.retry_after_s is not None:
+        headers = {"retry-after": str(max(1, math.ceil(fault.retry_after_s))), **headers}
+    fault_json = error_json(fault)
+    body: dict[str, object] = {"error": fault_json}
+    if rpc:
+        code = -32700 if fault.code == "parse_error" else -32600
+        body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": fault.message, "data": fault_json}}
+    return Response(dumps(body), status, headers, media_type=JSON)

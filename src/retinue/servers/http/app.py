@@ -1,0 +1,130 @@
+"""The routes of the door of spec 004, its cards, and what operators ask of a server."""
+
+from typing import cast
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from retinue.contract import json
+from retinue.contract.definition import Definition
+from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.model import JsonMapping
+from retinue.dialects import agent_http
+from retinue.errors import InternalError, InvalidInput, Unavailable
+from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.servers.admission import Caller
+from retinue.servers.errors import JSON, HttpError, error_response
+from retinue.servers.http import runs, tasks
+from retinue.servers.http.openapi import docs_page, openapi
+from retinue.servers.http.requests import DOOR, Handler, agent_of, endpoint
+from retinue.servers.service import Service
+
+_CARD = "/.well-known/agent.json"
+_AGENT = "/agents/{category}/{agent}"
+
+
+def http_app(service: Service, *, base_url: str = "") -> Starlette:
+    """The door as an ASGI application.
+
+    Args:
+        service: Where tasks run.
+        base_url: What cards put before their paths: the public address, or nothing.
+    """
+
+    async def whole_card(service: Service, request: Request, caller: Caller) -> Response:
+        """GET `/.well-known/agent.json`: every skill of every agent, and the endpoint of the orchestrator (P2, P4)."""
+        del request
+        capabilities: list[JsonValue] = []
+        for each in service.agents(caller, DOOR):
+            capabilities += cast("list[JsonValue]", _card(each, base_url)["capabilities"])
+        card: JsonMapping = {
+            "name": RUN_AGENT,
+            "description": "Answers goals with the agents of this server.",
+            "endpoints": {"tasks": f"{base_url}/tasks", "run_agent": f"{base_url}/run_agent"},
+            "capabilities": capabilities,
+        }
+        return Response(json.dumps(card), media_type=JSON)
+
+    async def agent_card(service: Service, request: Request, caller: Caller) -> Response:
+        """GET `/agents/{category}/{agent}/.well-known/agent.json`: the card of one agent."""
+        card = _card(agent_of(service, request, caller).definition, base_url)
+        return Response(json.dumps(card), media_type=JSON)
+
+    async def show_openapi(service: Service, request: Request, caller: Caller) -> Response:
+        """GET `/openapi.json`: every route that the caller may use, with the skills' own schemas."""
+        del request
+        return Response(json.dumps(openapi(service.agents(caller, DOOR), base_url=base_url)), media_type=JSON)
+
+    async def show_docs(service: Service, request: Request, caller: Caller) -> Response:
+        """GET `/docs`: the same as a page, which loads nothing."""
+        del request
+        headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+        return Response(docs_page(service.agents(caller, DOOR)), 200, headers, media_type="text/html")
+
+    async def show_health(request: Request) -> Response:
+        del request
+        return Response('{"status":"ok"}', media_type=JSON)
+
+    async def show_ready(request: Request) -> Response:
+        del request
+        if problem := service.problem():
+            return error_response(Unavailable(problem, hint="See the log of the server.", retry_after_s=5.0))
+        return Response('{"status":"ready"}', media_type=JSON)
+
+    def route(path: str, handler: Handler, *methods: str) -> list[Route]:
+        """A route with and without a slash at its end."""
+        run = endpoint(service, handler)
+        return [Route(each, run, methods=list(methods) or ["GET"]) for each in (path, f"{path}/")]
+
+    routes = [
+        *route(_CARD, whole_card),
+        *route("/openapi.json", show_openapi),
+        *route("/docs", show_docs),
+        Route("/health", show_health),
+        Route("/ready", show_ready),
+        *route("/tasks", tasks.create_goal, "POST"),
+        *route("/run_agent", tasks.call_run_agent, "POST"),
+        *route("/runs", runs.list_runs),
+        *route("/runs/{id}", runs.show_run),
+        *route("/runs/{id}", runs.cancel_run, "DELETE"),
+        *route("/runs/{id}/events", runs.follow_run),
+        *route("/runs/{id}/answers", runs.answer_run, "POST"),
+        *route("/runs/{id}/artifacts/{number:int}", runs.get_artifact),
+        *route("/runs/{id}/rating", runs.rate_run, "POST"),
+        *route("/approvals", runs.list_approvals),
+        *route(f"{_AGENT}{_CARD}", agent_card),
+        *route(f"{_AGENT}/tasks", tasks.create_task, "POST"),
+        *route(f"{_AGENT}/tasks/{{id}}", tasks.get_task),
+        *route(f"{_AGENT}/tasks/{{id}}", tasks.delete_task, "DELETE"),
+        *route(f"{_AGENT}/tasks/{{id}}", tasks.answer_task, "POST"),
+        *route(f"{_AGENT}/tasks/{{id}}/events", tasks.follow_task),
+        *route(f"{_AGENT}/message", tasks.post_message, "POST"),
+        *route(f"{_AGENT}/{{skill}}", tasks.call_skill, "GET", "POST", "PUT", "PATCH", "DELETE"),
+    ]
+    handlers = {HTTPException: _http_error, Exception: _internal_error}
+    return Starlette(routes=routes, exception_handlers=handlers)
+
+
+def _card(definition: Definition, base_url: str) -> JsonObject:
+    # A definition read from a card elsewhere keeps the paths of there; here it stands on our own routes.
+    skills = tuple(each.model_copy(update={"path": None}) for each in definition.skills)
+    own = definition.model_copy(update={"skills": skills, "extras": {}})
+    return cast("JsonObject", json.loads(agent_http.render_card([own], base=base_url).text))
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    """An error of the router, as any other."""
+    del request
+    if not isinstance(error, HTTPException):
+        raise error
+    refusal = InvalidInput(error.detail, hint="See `/openapi.json`, or `/docs`.")
+    return error_response(HttpError(error.status_code, refusal, dict(error.headers or {})))
+
+
+async def _internal_error(request: Request, error: Exception) -> Response:
+    """A failure of our own: its words are for the log."""
+    del request, error
+    return error_response(InternalError("The server failed.", hint="See its log."))

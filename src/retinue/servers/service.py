@@ -1,0 +1,390 @@
+"""Runs of callers: what every door does with a task once it is read, and what it may tell.
+
+A task is a run of the engine. There is no second record of it, so what the engine keeps is what a door shows.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from retinue.agents.port import Agent
+from retinue.agents.registry import Registry
+from retinue.contract.definition import Definition, Skill
+from retinue.contract.event import (
+    AttemptRetried,
+    Decision,
+    DelegationFinished,
+    Event,
+    Message,
+    NodeFinished,
+    ToolCallEvent,
+)
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.names import fold, to_kebab
+from retinue.contract.result import Result, public_result
+from retinue.contract.task import Answer, Question, Task
+from retinue.engine.base import Engine, RunFilter, RunRecord
+from retinue.engine.blocking import in_thread
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.statistics import Rating
+from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.servers.admission import Admission, Caller
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
+
+
+class Conflict(InvalidInput):
+    """The same key was used for another request."""
+
+
+class UnknownRun(UnknownName):
+    """There is no such run, or it is another's: nobody can tell which."""
+
+    def __init__(self, run: str) -> None:
+        super().__init__(f"There is no task {run[:80]!r}.", hint="Check its id.", path="/id")
+
+
+@dataclass(slots=True)
+class Service:
+    """What all doors share.
+
+    Attributes:
+        orchestrator: Starts runs.
+        admission: Decides about them.
+        root: The workspace: paths in it may be told.
+        active: The agent that `run_agent` means; a goal for all when empty.
+        closing: Set when the server stops: new work is refused, streams end.
+    """
+
+    orchestrator: Orchestrator
+    admission: Admission
+    root: str = ""
+    active: str = ""
+    closing: anyio.Event = field(default_factory=anyio.Event)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+
+    @property
+    def engine(self) -> Engine:
+        """Where runs run."""
+        return self.orchestrator.engine
+
+    @property
+    def registry(self) -> Registry:
+        """The agents that are served."""
+        return self.orchestrator.registry
+
+    def agents(self, caller: Caller, door: str) -> list[Definition]:
+        """The agents that the caller may reach through a door, by name."""
+        definitions = (agent.definition for agent in self.registry.agents())
+        return [each for each in definitions if caller.key.opens(each.name, door)]
+
+    def agent(self, name: str, *, category: str | None = None) -> Agent:
+        """The agent of a route.
+
+        Args:
+            name: Its name in any spelling; `x_v2` for a major version.
+            category: That of the route, which must be its own.
+
+        Raises:
+            UnknownName: There is no such agent there.
+        """
+        agent = self.registry.get(name)
+        if category is not None and (to_kebab(agent.definition.category or "") or "general") != category:
+            raise UnknownName(f"There is no agent {name[:80]!r} in {category[:80]!r}.", path="/agent")
+        return agent
+
+    async def start(
+        self,
+        caller: Caller,
+        wish: Task,
+        *,
+        door: str,
+        agent: Agent,
+        skill: Skill | None = None,
+        key: str = "",
+        labels: Mapping[str, str] | None = None,
+    ) -> str:
+        """Start the task that a body asks for, and give the id of its run.
+
+        Args:
+            caller: Who asks.
+            wish: What the body was read as.
+            door: The door.
+            agent: The agent of the route.
+            skill: The skill of the route, if it names one.
+            key: The caller's own id of the task: the same one again is the same task.
+            labels: Further facts to find it by.
+
+        Raises:
+            Conflict: The same `key` came with another body.
+            BudgetExceeded: The caller has too many at work.
+            RetinueError: See `Admission.admit`; or the server is stopping.
+        """
+        if self.closing.is_set():
+            raise Unavailable("The server is stopping.", hint="Ask again in a moment.", retry_after_s=5.0)
+        definition = agent.definition
+        admitted = self.admission.admit(
+            caller,
+            wish,
+            door=door,
+            agent=definition.name,
+            skill=skill.name if skill else None,
+            major=definition.major,
+        )
+        facts = {**(labels or {}), "door": door, "agent": definition.name}
+        run = None
+        if key:
+            run = self.run_of(caller, definition.name, key)
+            facts["digest"] = hashlib.sha256(dumps(admitted.task.to_json()).encode()).hexdigest()[:32]
+        release = self.admission.take_slot(caller)
+        try:
+            started = await self.orchestrator.start_task(
+                admitted.task,
+                budget=admitted.budget,
+                effects=admitted.effects,
+                run=run,
+                owner=caller.owner,
+                labels=facts,
+            )
+            if key and (await self.engine.get(started)).labels.get("digest") != facts["digest"]:
+                raise Conflict(
+                    f"The id {key[:80]!r} was used for another task.", hint="Use a new id for a new task.", path="/id"
+                )
+        except BaseException:
+            release()
+            raise
+        self._watch(started, release)
+        return started
+
+    async def start_goal(self, caller: Caller, wish: Task, *, door: str) -> str:
+        """Plan a goal for all agents together, start it, and give the id of its run.
+
+        Raises:
+            RetinueError: See `start`; or the goal cannot be understood.
+        """
+        if self.closing.is_set():
+            raise Unavailable("The server is stopping.", hint="Ask again in a moment.", retry_after_s=5.0)
+        admitted = self.admission.admit(caller, wish, door=door, agent=RUN_AGENT, skill=None, major=1)
+        release = self.admission.take_slot(caller)
+        try:
+            plan = await self.orchestrator.plan_goal(admitted.task.instruction, budget=admitted.budget)
+            run = await self.orchestrator.start(
+                plan,
+                budget=admitted.budget,
+                effects=admitted.effects,
+                owner=caller.owner,
+                labels={"door": door, "agent": RUN_AGENT},
+            )
+        except BaseException:
+            release()
+            raise
+        self._watch(run, release)
+        return run
+
+    def run_of(self, caller: Caller, agent: str, key: str) -> str:
+        """The run of a task that the caller gave an id: no two callers and no two agents share one."""
+        text = dumps([caller.owner, agent, key])
+        return f"k{hashlib.sha256(text.encode()).hexdigest()[:31]}"
+
+    async def find(self, caller: Caller, run: str, *, agent: str | None = None) -> RunRecord:
+        """The record of the caller's run, by the run's id or by the id that the caller gave the task.
+
+        Raises:
+            UnknownRun: There is none; another's run is none.
+        """
+        names = [run] if agent is None else [self.run_of(caller, agent, run), run]
+        for name in names:
+            with contextlib.suppress(UnknownName):
+                record = await self.engine.get(name, owner=caller.owner)
+                if agent in (None, record.labels.get("agent")):
+                    return record
+        raise UnknownRun(run)
+
+    async def result(self, run: str) -> Result:
+        """Wait for a run; what it came to, as its caller may see it."""
+        return public_result(await self.engine.result(run), run=run, root=self.root)
+
+    async def state(self, record: RunRecord) -> Result:
+        """What a run is at, or has come to, as its caller may see it."""
+        if record.ended_ns is not None:
+            return await self.result(record.run)
+        questions = await self.questions(record)
+        return Result(
+            task_id=record.run,
+            agent=record.labels.get("agent") or "orchestrator",
+            lifecycle="input_required" if questions else "working",
+            questions=tuple(questions),
+        )
+
+    async def questions(self, record: RunRecord) -> list[Question]:
+        """What the caller may be asked: no approvals, which are for an operator."""
+        if record.lifecycle != "input_required":
+            return []
+        pending = await self.engine.questions(record.run)
+        return [each.question for each in pending if each.question.kind != "approval"]
+
+    async def answer(self, caller: Caller, record: RunRecord, question: str, value: object) -> None:
+        """Answer a question of the caller's run.
+
+        Args:
+            caller: Who answers.
+            record: The run.
+            question: The question's id; "" where only one waits.
+            value: What is said.
+
+        Raises:
+            AccessDenied: It is an approval, and the caller is no operator.
+            UnknownName: No such question waits.
+            InvalidInput: The answer does not fit, or several questions wait.
+        """
+        pending = await self.engine.questions(record.run)
+        chosen = [each for each in pending if each.question.id == question] if question else pending
+        if not question and len(chosen) > 1:
+            raise InvalidInput(
+                f"{len(chosen)} questions wait for an answer.",
+                hint="Say which one: `question_id`.",
+                suggestions=tuple(each.question.id for each in chosen),
+                path="/question_id",
+            )
+        if not chosen:
+            names = tuple(each.question.id for each in pending if each.question.kind != "approval")
+            raise UnknownName(
+                f"No question {question[:80]!r} waits for an answer." if question else "No question waits.",
+                hint=f"Pending: {', '.join(names)}." if names else "Look at the task.",
+                suggestions=names,
+                path="/question_id",
+            )
+        if chosen[0].question.kind == "approval" and not caller.key.approve:
+            raise AccessDenied("An approval is for an operator of this server.", hint="Ask them, and wait.")
+        answer = Answer(question_id=chosen[0].question.id, value=value, by=caller.answers_as)
+        await self.engine.answer(chosen[0].run, answer)
+
+    async def cancel(self, record: RunRecord) -> None:
+        """Stop the caller's run, and wait until it has ended."""
+        await self.engine.cancel(record.run, reason="Canceled by its caller.")
+        await self.engine.result(record.run)
+
+    async def rate(self, record: RunRecord, rating: Rating) -> None:
+        """Keep what the caller thought of a run's answer (P21).
+
+        Raises:
+            Unavailable: There is no history.
+        """
+        journal = self.engine.journal if isinstance(self.engine, InProcessEngine) else None
+        if journal is None:
+            raise Unavailable("This server keeps no history, so nothing can be rated.", hint="Ask its operator.")
+        await in_thread(journal.rate, record.run, rating)
+
+    def problem(self) -> str:
+        """Why no new work should come here; empty when it may."""
+        if self.closing.is_set():
+            return "The server is stopping."
+        journal = self.engine.journal if isinstance(self.engine, InProcessEngine) else None
+        if journal is not None and journal.failure is not None:
+            return "The history cannot be written."
+        return ""
+
+    async def approvals(self, caller: Caller) -> list[JsonMapping]:
+        """The approvals that wait, of all runs.
+
+        Raises:
+            AccessDenied: The caller is no operator.
+        """
+        if not caller.key.approve:
+            raise AccessDenied(
+                "Only an operator sees approvals.", hint="Use a key made with `retinue keys add NAME --approve`."
+            )
+        records = await self.engine.list(limit=1000, where=RunFilter(lifecycle="input_required"))
+        return [
+            {"run": each.run, "owner": record.owner, "question": each.question.to_json()}
+            for record in records
+            for each in await self.engine.questions(record.run)
+            if each.question.kind == "approval"
+        ]
+
+    async def events(self, run: str, *, after: int = 0) -> AsyncGenerator[Event]:
+        """The events of a run as its caller may see them, to its end."""
+        async for event in self.engine.events(run, after=after):
+            if (public := public_event(event, root=self.root)) is not None:
+                yield public
+
+    async def resume_stalled(self) -> Sequence[str]:
+        """Go on with the runs of callers that the last server left; gives their ids."""
+        resumed: list[str] = []
+        after = ""
+        while page := await self.engine.list(limit=200, where=RunFilter(lifecycle="working", after=after)):
+            after = page[-1].cursor
+            for record in page:
+                if record.stalled and "door" in record.labels:
+                    try:
+                        await self.engine.resume(record.run)
+                    except RetinueError as error:
+                        _LOGGER.warning("run %s cannot go on: %s", record.run, error.message)
+                    else:
+                        resumed.append(record.run)
+        return resumed
+
+    def _watch(self, run: str, release: Callable[[], None]) -> None:
+        """Give the caller's slot back when the run has ended."""
+
+        async def wait() -> None:
+            try:
+                with contextlib.suppress(RetinueError):
+                    await self.engine.result(run)
+            finally:
+                release()
+
+        task = asyncio.create_task(wait())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+_INTERNAL: Final = "The attempt failed."
+
+
+def public_event(event: Event, *, root: str = "") -> Event | None:
+    """What of an event its caller may be told: none of the words of exceptions, nor what only concerns an operator."""
+    body = event.body
+    match body:
+        case NodeFinished(result):
+            body = NodeFinished(public_result(result, run=event.run, root=root))
+        case DelegationFinished(result):
+            body = DelegationFinished(public_result(result, run=event.run, root=root))
+        case AttemptRetried(code, _, wait_s) if code == "internal_error":
+            body = AttemptRetried(code, _INTERNAL, wait_s)
+        case Decision(move, _, facts):
+            body = Decision(move, "", {name: facts[name] for name in ("agent", "skill") if name in facts})
+        case ToolCallEvent(tool, duration_ns, failed):
+            body = ToolCallEvent(tool, duration_ns, failed)
+        case Message() if not event.node:
+            return None
+        case _:
+            pass
+    return Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, body)
+
+
+def skill_of_route(definition: Definition, word: str) -> Skill:
+    """The skill that a path names, in any spelling.
+
+    Raises:
+        UnknownName: The agent has none of that name.
+    """
+    skill = definition.skill(fold(word))
+    if skill is None:
+        names = tuple(each.name for each in definition.skills)
+        raise UnknownName(
+            f"`{definition.name}` has no skill {word[:80]!r}.",
+            hint=f"It has: {', '.join(names)}.",
+            suggestions=names,
+            path="/skill",
+        )
+    return skill
