@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ async def seeks_approval(scope: WorkflowScope, payload: JsonMapping) -> Result:
 
 def test_an_approval_that_nobody_gives_is_denied() -> None:
     async def main() -> None:
-        bounds = {"waits_for_answers": True, "answer_timeout_s": 60.0, "approval_timeout_s": 0.01}
+        bounds: dict[str, Any] = {"waits_for_answers": True, "answer_timeout_s": 60.0, "approval_timeout_s": 0.01}
         async with InProcessEngine({"flow": seeks_approval}, **bounds) as engine:
             name = await engine.start("flow", {})
             assert (await engine.result(name)).data == ["rejected", False]

@@ -126,7 +126,7 @@ async def running(
     workspace = Workspace(folder / "work", write=(".",))
     keys = KeyStore(folder)
     names = workflows(registry, workspace=workspace)
-    settings = {"waits_for_answers": True, "on_close": "leave", **bounds}
+    settings: dict[str, Any] = {"waits_for_answers": True, "on_close": "leave", **bounds}
     with Journal(folder / "journal.sqlite3") as journal, listen("127.0.0.1", 0) as sock:
         async with InProcessEngine(names, journal=journal, **settings) as engine:
             orchestrator = Orchestrator(registry, engine, workspace)

@@ -5,7 +5,7 @@ import json
 import socket
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -166,9 +166,10 @@ def test_a_socket_that_is_taken_is_said(tmp_path: Path) -> None:
 
 def references(value: Any) -> list[str]:
     if isinstance(value, dict):
-        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
-        return own + [one for each in value.values() for one in references(each)]
-    return [one for each in value for one in references(each)] if isinstance(value, list) else []
+        facts = cast("dict[str, Any]", value)
+        own = [facts["$ref"]] if isinstance(facts.get("$ref"), str) else list[str]()
+        return own + [one for each in facts.values() for one in references(each)]
+    return [one for each in cast("list[Any]", value) for one in references(each)] if isinstance(value, list) else []
 
 
 def test_openapi_names_every_route_and_dangles_nowhere(tmp_path: Path) -> None:
