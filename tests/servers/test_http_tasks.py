@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from retinue.agents.module import load_module
 from retinue.contract.task import Task
 from retinue.dialects import markdown_json, task_signal
 from retinue.dialects.port import Dialect
-from tests.servers.parts import SEEN, events_of, message, running
+from tests.servers.parts import events_of, message, running
 
 TASKS = "/agents/general/{}/tasks"
 
@@ -228,20 +229,43 @@ def test_runs_are_listed_a_page_at_a_time(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+MODULE = """
+async def run_agent(prompt, chat_history=None, memory=None, config=None):
+    return {"content": f"{prompt} {chat_history} {memory}", "response_time_secs": 0.1, "traces": []}
+"""
+
+
 @pytest.mark.requirement("B15", "B17")
-@pytest.mark.parametrize("active", ["greet", ""])
-def test_run_agent_asks_the_active_agent_or_all(tmp_path: Path, active: str) -> None:
+def test_run_agent_asks_the_active_module_with_all_that_came(tmp_path: Path) -> None:
+    (tmp_path / "hearer.py").write_text(MODULE)
+    module = load_module(Path("hearer.py"), root=tmp_path)
+
     async def main() -> None:
-        async with running(tmp_path, active=active) as server:
-            SEEN.clear()
-            body = {"prompt": "Ada" if active else "let some air in", "chat_history": "user: Hi", "memory": "rain"}
-            response = await server.client.post("/run_agent", json=body)
-            answer = response.json()
-            assert response.status_code == (422 if active else 200)  # `name` is no field for free words
-            assert answer.keys() >= {"content", "response_time_secs", "traces"}
-            if not active:
-                assert "opened" in answer["content"]
-                assert "not used" in str(answer["warnings"])
+        async with running(tmp_path, agents=(module,), active=module.definition.name) as server:
+            refused = await server.client.post("/run_agent", json={"prompt": "Ada"})
+            assert (refused.status_code, "effects" in refused.text) == (403, True)  # it does not say what it touches
+            host = server.client_for("host", effects=("read", "write", "network"))
+            for body, content in [
+                ({"prompt": "Ada", "chat_history": "user: Hi", "memory": "rain"}, "Ada user: Hi rain"),
+                ({"prompt": "Ada"}, "Ada None None"),
+            ]:
+                response = await host.post("/run_agent", json=body)
+                assert (response.status_code, response.json()["content"]) == (200, content)
+                assert response.json().keys() >= {"content", "response_time_secs", "traces"}
+            for wrong in ({}, {"prompt": 7}, {"prompt": "Ada", "config": {"domain_timeout_secs": "soon"}}):
+                refused = await host.post("/run_agent", json=wrong)
+                assert refused.status_code == 422
+
+    asyncio.run(main())
+
+
+def test_run_agent_without_an_active_module_is_a_goal_for_all(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            body = {"prompt": "let some air in", "chat_history": "user: Hi", "memory": "rain"}
+            answer = (await server.client.post("/run_agent", json=body)).json()
+            assert "opened" in answer["content"]
+            assert "not used" in str(answer["warnings"])
 
     asyncio.run(main())
 

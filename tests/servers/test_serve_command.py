@@ -1,0 +1,128 @@
+"""`retinue serve` and `retinue keys` as a person uses them: started, called, killed, started again, stopped."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.cli.shell import run, start
+
+pytestmark = pytest.mark.slow
+
+AGENTS = '''
+import asyncio, pathlib, retinue
+
+
+@retinue.agent(effects=[])
+async def greet(name: str) -> str:
+    """Greets somebody by name. Use when a greeting is due. Returns the greeting."""
+    return f"Hello, {name}"
+
+
+@retinue.agent(effects=[])
+async def patient(file: str) -> str:
+    """Waits for a file. Use to wait. Returns what it read."""
+    while not pathlib.Path(file).exists():
+        await asyncio.sleep(0.02)
+    return pathlib.Path(file).read_text()
+'''
+
+
+@contextmanager
+def serving(home: Path, folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """A server, and a client of it. It is killed afterwards, if it still lives."""
+    process = start(home, folder, "serve", "agents.py", "--port", "0", *words)
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert found, line + process.stderr.read()
+        with httpx.Client(base_url=found[0], trust_env=False, timeout=30) as client:
+            yield process, client
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with agents."""
+    where = tmp_path / "work"
+    where.mkdir()
+    (where / "agents.py").write_text(AGENTS)
+    return where
+
+
+def state_of(client: httpx.Client, place: str) -> str:
+    return str(client.get(place).json()["status"]["state"])
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_task_survives_its_server(tmp_path: Path, folder: Path, how: signal.Signals) -> None:
+    file = tmp_path / "late.txt"
+    with serving(tmp_path, folder) as (process, client):
+        body = {"id": "t1", "message": {"role": "user", "parts": [{"type": "data", "data": {"file": str(file)}}]}}
+        begun = client.post("/agents/general/patient/tasks", json=body, headers={"prefer": "respond-async"})
+        place = begun.headers["location"]
+        assert state_of(client, place) == "working"
+        process.send_signal(how)
+        assert process.wait(30) == (-how if how is signal.SIGKILL else 0)
+    file.write_text("at last")
+    with serving(tmp_path, folder) as (process, client):
+        end = time.monotonic() + 30
+        while state_of(client, place) == "working" and time.monotonic() < end:
+            time.sleep(0.05)
+        record = client.get("/agents/general/patient/tasks/t1").json()
+        assert record["status"]["state"] == "completed"
+        assert record["response_message"]["parts"][0]["text"] == "at last"
+        assert client.post("/agents/general/patient/tasks", json=body).json() == record  # and it ended once
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_keys_are_made_listed_and_revoked_while_the_server_runs(tmp_path: Path, folder: Path) -> None:
+    made = run(tmp_path, folder, "keys", "add", "ci", "--agents", "gre*", "--rate", "1000", "--json")
+    secret = json.loads(made.stdout)["key"]
+    assert run(tmp_path, folder, "keys", "add", "ci").returncode == 2
+    listed = run(tmp_path, folder, "keys", "list", "--json")
+    assert secret not in listed.stdout
+    assert [(key["name"], key["agents"], key["rate"]) for key in json.loads(listed.stdout)] == [("ci", ["gre*"], 1000)]
+    assert "ci  agents gre*; effects read" in run(tmp_path, folder, "keys", "list").stdout
+    with serving(tmp_path, folder, "--anonymous", "none") as (_, client):
+        call = "/agents/general/greet/greet"
+        assert client.post(call, json={"name": "Ada"}).status_code == 401
+        own = {"authorization": f"Bearer {secret}"}
+        assert client.post(call, json={"name": "Ada"}, headers=own).json() == {"value": "Hello, Ada"}
+        assert run(tmp_path, folder, "keys", "revoke", "ci").returncode == 0
+        assert client.post(call, json={"name": "Ada"}, headers=own).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("serve", "--host", "0.0.0.0"), "retinue keys add NAME"),
+        (("serve", "no.py"), "No such file"),
+        (("serve", "empty.py"), "no agent"),
+        (("serve", "--public-url", "example"), "https://host"),
+        (("keys", "revoke", "nobody"), "keys list"),
+        (("keys", "add", "a b"), "letters"),
+        (("keys", "add", "a", "--effects", "fly"), "read, write, network"),
+    ],
+)
+def test_what_cannot_be_says_what_to_do(tmp_path: Path, folder: Path, words: tuple[str, ...], told: str) -> None:
+    (folder / "empty.py").write_text("")
+    done = run(tmp_path, folder, *words)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
