@@ -1,6 +1,7 @@
 """Whatever a subject does, it is an exchange: never an exception, and never a wait without end."""
 
 import asyncio
+import inspect
 import json
 import sys
 import textwrap
@@ -381,3 +382,27 @@ def test_a_near_miss_is_suggested(folder: Path) -> None:
     with pytest.raises(UnknownName) as refused:
         module_subject("my_agent.py:anser")
     assert refused.value.hint == "Did you mean `my_agent.py:answer`?"
+
+
+def test_one_whose_time_is_up_before_it_began_is_closed() -> None:
+    async def answers() -> None:
+        pass
+
+    async def hold(held: threading.Event) -> None:
+        held.wait(30)
+
+    async def main() -> None:
+        thread = callable_subject.LoopThread()
+        held = threading.Event()
+        holding = asyncio.create_task(thread.run(hold(held)))
+        await asyncio.sleep(0.05)
+        value = answers()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await thread.run(value)
+        threading.Timer(0.05, held.set).start()
+        thread.end()  # which finds it not begun
+        assert inspect.getcoroutinestate(value) == inspect.CORO_CLOSED
+        holding.cancel()
+
+    asyncio.run(main())

@@ -151,7 +151,16 @@ class LoopThread:
             except BaseException as error:  # noqa: BLE001 - as above: `sys.exit` ends neither the loop nor us
                 return None, RuntimeError(f"it tried to end the program: {type(error).__name__}: {error}")
 
-        result, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome(), self._loop))
+        def close_unstarted() -> None:
+            if inspect.iscoroutine(value) and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+                value.close()
+
+        try:
+            result, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(outcome(), self._loop))
+        except asyncio.CancelledError:
+            # Time was up before its first step: nobody will await it any more, and Python would complain.
+            self._loop.call_soon_threadsafe(close_unstarted)
+            raise
         if error is not None:
             raise error
         return cast("T", result)
