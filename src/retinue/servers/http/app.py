@@ -24,6 +24,7 @@ from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
 _AGENT = "/agents/{category}/{agent}"
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
 def http_app(service: Service, *, base_url: str = "") -> Starlette:
@@ -74,35 +75,40 @@ def http_app(service: Service, *, base_url: str = "") -> Starlette:
             return error_response(Unavailable(problem, hint="See the log of the server.", retry_after_s=5.0))
         return Response('{"status":"ready"}', media_type=JSON)
 
-    def route(path: str, handler: Handler, *methods: str) -> list[Route]:
-        """A route with and without a slash at its end."""
-        run = endpoint(service, handler)
-        return [Route(each, run, methods=list(methods) or ["GET"]) for each in (path, f"{path}/")]
+    def route(path: str, **handlers: Handler) -> list[Route]:
+        """A route with and without a slash at its end, and a handler for each method."""
+
+        async def dispatch(service: Service, request: Request, caller: Caller) -> Response:
+            method = "GET" if request.method == "HEAD" else request.method
+            if method not in handlers:
+                allowed = ", ".join(sorted(handlers))
+                message = f"This route takes {allowed}, not {method[:20]}."
+                raise HttpError(405, InvalidInput(message, hint=f"Send {allowed}."), {"allow": allowed})
+            return await handlers[method](service, request, caller)
+
+        return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
 
     routes = [
-        *route(_CARD, whole_card),
-        *route("/openapi.json", show_openapi),
-        *route("/docs", show_docs),
+        *route(_CARD, GET=whole_card),
+        *route("/openapi.json", GET=show_openapi),
+        *route("/docs", GET=show_docs),
         Route("/health", show_health),
         Route("/ready", show_ready),
-        *route("/tasks", tasks.create_goal, "POST"),
-        *route("/run_agent", tasks.call_run_agent, "POST"),
-        *route("/runs", runs.list_runs),
-        *route("/runs/{id}", runs.show_run),
-        *route("/runs/{id}", runs.cancel_run, "DELETE"),
-        *route("/runs/{id}/events", runs.follow_run),
-        *route("/runs/{id}/answers", runs.answer_run, "POST"),
-        *route("/runs/{id}/artifacts/{number:int}", runs.get_artifact),
-        *route("/runs/{id}/rating", runs.rate_run, "POST"),
-        *route("/approvals", runs.list_approvals),
-        *route(f"{_AGENT}{_CARD}", agent_card),
-        *route(f"{_AGENT}/tasks", tasks.create_task, "POST"),
-        *route(f"{_AGENT}/tasks/{{id}}", tasks.get_task),
-        *route(f"{_AGENT}/tasks/{{id}}", tasks.delete_task, "DELETE"),
-        *route(f"{_AGENT}/tasks/{{id}}", tasks.answer_task, "POST"),
-        *route(f"{_AGENT}/tasks/{{id}}/events", tasks.follow_task),
-        *route(f"{_AGENT}/message", tasks.post_message, "POST"),
-        *route(f"{_AGENT}/{{skill}}", tasks.call_skill, "GET", "POST", "PUT", "PATCH", "DELETE"),
+        *route("/tasks", POST=tasks.create_goal),
+        *route("/run_agent", POST=tasks.call_run_agent),
+        *route("/runs", GET=runs.list_runs),
+        *route("/runs/{id}", GET=runs.show_run, DELETE=runs.cancel_run),
+        *route("/runs/{id}/events", GET=runs.follow_run),
+        *route("/runs/{id}/answers", POST=runs.answer_run),
+        *route("/runs/{id}/artifacts/{number:int}", GET=runs.get_artifact),
+        *route("/runs/{id}/rating", POST=runs.rate_run),
+        *route("/approvals", GET=runs.list_approvals),
+        *route(f"{_AGENT}{_CARD}", GET=agent_card),
+        *route(f"{_AGENT}/tasks", POST=tasks.create_task),
+        *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
+        *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
+        *route(f"{_AGENT}/message", POST=tasks.post_message),
+        *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
     return Starlette(routes=routes, exception_handlers=handlers)

@@ -143,8 +143,11 @@ def openapi(definitions: Iterable[Definition], *, base_url: str = "") -> JsonMap
     paths["/runs/{id}/answers"] = {
         "parameters": run, "post": _operation("answer_run", "Answer a question.", _OBJECT, _OBJECT)
     }  # fmt: skip
-    errors = {
-        status: {"description": text, "content": {_JSON: {"schema": _ref("Error")}}}
+    # A task that has failed is told by its record, what is wrong with a request by an error.
+    kinds: JsonMapping = {"Error": _ref("Error"), "Failure": {"anyOf": [_ref("Task"), _ref("Error")]}}
+    responses: JsonMapping = {
+        f"{kind}{status}": {"description": text, "content": {_JSON: {"schema": schema}}}
+        for kind, schema in kinds.items()
         for status, text in _STATUSES.items()
     }
     return {
@@ -155,7 +158,7 @@ def openapi(definitions: Iterable[Definition], *, base_url: str = "") -> JsonMap
         "paths": paths,
         "components": {
             "schemas": schemas,
-            "responses": {f"Error{status}": each for status, each in errors.items()},
+            "responses": responses,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -197,7 +200,8 @@ def _operation(
         operation["requestBody"] = {"required": True, "content": _content(body)}
     responses: JsonMapping = {"200": {"description": "Done.", "content": _content(answer)}}
     responses["202"] = {"description": "At work, or asking.", "content": _content("Task")}
-    responses |= {status: {"$ref": f"#/components/responses/Error{status}"} for status in _STATUSES}
+    kind = "Failure" if answer == "Task" else "Error"
+    responses |= {status: {"$ref": f"#/components/responses/{kind}{status}"} for status in _STATUSES}
     operation["responses"] = responses
     return operation
 
