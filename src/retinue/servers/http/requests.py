@@ -22,6 +22,7 @@ from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
 from retinue.servers.service import Service
+from retinue.telemetry import request_span
 
 DOOR: Final = "http"
 
@@ -36,12 +37,17 @@ def endpoint(service: Service, handler: Handler) -> Endpoint:
     """`handler` as Starlette calls it: authenticated, counted, and with errors told as data."""
 
     async def respond(request: Request) -> Response:
-        try:
-            caller = service.admission.authenticate(request.headers)
-            service.admission.check_rate(caller)
-            return await handler(service, request, caller)
-        except (RetinueError, HttpError) as error:
-            return error_response(error)
+        with request_span(request.method, dict(request.headers)):
+            try:
+                caller = service.admission.authenticate(request.headers)
+                service.admission.check_rate(caller)
+                response = await handler(service, request, caller)
+            except (RetinueError, HttpError) as error:
+                response = error_response(error)
+        if service.is_unrecorded:
+            response.headers["retinue-warning"] = "The history cannot be written."
+        service.metrics.count_request(DOOR, request.method, response.status_code)
+        return response
 
     return respond
 

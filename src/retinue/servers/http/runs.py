@@ -74,7 +74,7 @@ async def follow_run(service: Service, request: Request, caller: Caller) -> Resp
         async for event in service.events(record.run, after=int(cursor)):
             yield {"id": str(event.sequence), "event": event.kind, "data": json.dumps(event.to_json())}
 
-    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_event=service.closing, sep="\n")
+    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_grace_period=5, sep="\n")
 
 
 async def answer_run(service: Service, request: Request, caller: Caller) -> Response:

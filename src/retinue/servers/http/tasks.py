@@ -65,6 +65,7 @@ async def call_skill(service: Service, request: Request, caller: Caller) -> Resp
     run = await service.start(caller, wish, door=DOOR, agent=agent, skill=skill, key=key)
     location = f"{agent_path(agent)}/tasks/{run}"
     if is_deferred(request, skill.timeout_s):
+        await service.keep()
         return TaskAnswer(_started(agent, run), run, location).response("task")
     result = await wait_for_result(service, request, caller, run, cancel=True)
     return TaskAnswer(result, run, location).response("skill")
@@ -85,6 +86,7 @@ async def create_task(service: Service, request: Request, caller: Caller) -> Res
     run = await service.start(caller, wish, door=DOOR, agent=agent, key=key, labels=labels)
     skill = agent.definition.skill(wish.skill) if wish.skill else agent.definition.default_skill
     if is_deferred(request, skill.timeout_s if skill else None):
+        await service.keep()
         result = _started(agent, run)
     else:
         result = await wait_for_result(service, request, caller, run, cancel=False)
@@ -151,7 +153,7 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
                 case _:
                     pass
 
-    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_event=service.closing, sep="\n")
+    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_grace_period=5, sep="\n")
 
 
 # The whole
@@ -165,6 +167,7 @@ async def create_goal(service: Service, request: Request, caller: Caller) -> Res
     run = await service.start_goal(caller, wish, door=DOOR)
     location = f"/runs/{run}"
     if is_deferred(request):
+        await service.keep()
         result = Result(task_id=run, agent=RUN_AGENT, lifecycle="working")
     else:
         result = await wait_for_result(service, request, caller, run, cancel=False)
