@@ -51,8 +51,15 @@ def key(event: Event) -> tuple[str, int]:
     return event.run, event.sequence
 
 
-async def follow_all(engine: InProcessEngine, run: str, after: RunCursor | None = None) -> list[FollowedEvent]:
-    return [each async for each in follow_run(engine, run, after=after or RunCursor())]
+async def follow_all(
+    engine: InProcessEngine, run: str, after: RunCursor | None = None, *, slowly: bool = False
+) -> list[FollowedEvent]:
+    events: list[FollowedEvent] = []
+    async for each in follow_run(engine, run, after=after or RunCursor()):
+        events.append(each)
+        if slowly:
+            await asyncio.sleep(0)
+    return events
 
 
 async def recorded(engine: InProcessEngine, run: str) -> set[tuple[str, int]]:
@@ -84,9 +91,11 @@ async def check_every_cursor(engine: InProcessEngine, run: str, events: Sequence
     past: set[tuple[str, int]] = set()
     for each in events:
         past.add(key(each.event))
-        rest = [key(one.event) for one in await follow_all(engine, run, RunCursor.parse(str(each.cursor)))]
+        others = await follow_all(engine, run, RunCursor.parse(str(each.cursor)))
+        rest = [key(one.event) for one in others]
         assert len(rest) == len(set(rest))
         assert set(rest) == everything - past, str(each.cursor)
+        assert not others or others[-1].cursor == events[-1].cursor
 
 
 def test_all_events_come_and_the_end_of_the_whole_is_the_last(tmp_path: Path) -> None:
@@ -104,14 +113,16 @@ def test_all_events_come_and_the_end_of_the_whole_is_the_last(tmp_path: Path) ->
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("where", ["in memory", "in the journal"])
+@pytest.mark.parametrize("where", ["in memory", "in memory, slowly", "in the journal"])
 def test_behind_every_cursor_comes_exactly_the_rest(tmp_path: Path, where: str) -> None:
     async def main() -> None:
         with Journal(tmp_path / "journal.sqlite3") as journal:
             async with InProcessEngine(tree_workflow(), journal=journal, keep=1000) as engine:
                 run = await engine.start("tree", DEEP)
                 events = await follow_all(engine, run)
-                if where == "in memory":
+                if where == "in memory, slowly":
+                    events = await follow_all(engine, run, slowly=True)
+                if where != "in the journal":
                     await check_every_cursor(engine, run, events)
             async with InProcessEngine({}, journal=journal) as later:
                 if where == "in the journal":
@@ -154,6 +165,31 @@ def test_a_run_that_is_resumed_goes_on_behind_a_cursor_from_before(
     asyncio.run(main())
 
 
+def test_an_end_that_was_not_the_last_changes_nothing_for_child_runs_that_failed(tmp_path: Path) -> None:
+    tree = {"outcome": "partial", "children": [{"fails": True, "events": 1}, {"events": 2}]}
+
+    async def main() -> None:
+        with Journal(tmp_path / "journal.sqlite3") as journal:
+            async with InProcessEngine(tree_workflow(), journal=journal) as engine:
+                run = await engine.start("tree", tree)
+                await engine.result(run)
+                await engine.resume(run)
+                await engine.result(run)
+                events = await follow_all(engine, run)
+                assert [each.event.kind for each in events if not each.event.node and each.event.run == run] == [
+                    "started", "finished", "message", "finished",
+                ]  # fmt: skip
+            async with InProcessEngine(tree_workflow(mended=True), journal=journal) as engine:
+                await engine.resume(run)
+                await engine.result(run)
+                everything = Counter(await recorded(engine, run))
+                for place, each in enumerate(events):
+                    rest = await follow_all(engine, run, each.cursor)
+                    assert Counter(key(one.event) for one in (*events[: place + 1], *rest)) == everything
+
+    asyncio.run(main())
+
+
 def test_a_child_run_that_cannot_go_on_leaves_the_cursor() -> None:
     async def main() -> None:
         async with InProcessEngine(tree_workflow()) as engine:
@@ -164,6 +200,9 @@ def test_a_child_run_that_cannot_go_on_leaves_the_cursor() -> None:
             run = await engine.start("tree", {"children": [{"children": [{"fails": True}, {}]}, {"events": 1}]})
             events = await follow_all(engine, run)
             assert set(events[-1].cursor.children) == {"2", "2.2"}
+            run = await engine.start("tree", {"children": [{"outcome": "partial", "children": [{"fails": True}]}, {}]})
+            events = await follow_all(engine, run)
+            assert events[-1].cursor == RunCursor(events[-1].event.sequence)
 
     asyncio.run(main())
 
@@ -206,18 +245,31 @@ def test_a_run_of_another_process_is_followed_while_it_works(tmp_path: Path) -> 
 
 
 class LateRecords(InProcessEngine):
-    """Child runs are not known before they have ended, as when another process is slow to record them."""
+    """Child runs seem unknown or ended when they begin, as when another process is slow to record them."""
+
+    def __init__(self, *arguments: Any, late: str) -> None:
+        super().__init__(*arguments)
+        self.late, self.seen = late, set[str]()
 
     async def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncGenerator[Event, None]:
-        if run.endswith(":n0~1") and (await self.get(run)).ended_ns is None:
-            raise UnknownName("Not yet.")
+        if run.endswith(":n0~1") and after == 0:
+            parent, _, name = run.rpartition(":")
+            if self.late == "unknown" and (await self.get(run)).ended_ns is None:
+                raise UnknownName("Not yet.")
+            if self.late == "ended" and run not in self.seen:
+                self.seen.add(run)
+                await happened(self, parent, "finished", name)
+                for _ in range(10):
+                    await asyncio.sleep(0)  # the parent's follower has seen it too
+                return
         async for event in super().events(run, after=after, follow=follow):
             yield event
 
 
-def test_a_child_run_that_is_recorded_late_is_not_lost() -> None:
+@pytest.mark.parametrize("late", ["unknown", "ended"])
+def test_a_child_run_that_is_recorded_late_is_not_lost(late: str) -> None:
     async def main() -> None:
-        async with LateRecords(tree_workflow()) as engine:
+        async with LateRecords(tree_workflow(), late=late) as engine:
             run = await engine.start("tree", {"children": [{"events": 5, "children": [{"events": 2}]}]})
             events = await follow_all(engine, run)
             check_order(events)
