@@ -11,7 +11,7 @@ from retinue.agents.module import load_module
 from retinue.contract.task import Task
 from retinue.dialects import markdown_json, task_signal
 from retinue.dialects.port import Dialect
-from tests.servers.parts import events_of, message, running
+from tests.servers.parts import asker, events_of, greet, message, planner, running
 
 TASKS = "/agents/general/{}/tasks"
 
@@ -174,6 +174,35 @@ def test_the_events_of_a_run_go_on_where_its_reader_stopped(tmp_path: Path) -> N
             after = await server.client.get(f"/runs/{run}/events", params={"after": whole[0]["id"]})
             assert events_of(after.text) == whole[1:]
             assert (await server.client.get(f"/runs/{run}/events", params={"after": "x"})).status_code == 422
+
+    asyncio.run(main())
+
+
+def test_the_events_of_a_run_are_those_of_its_child_runs_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(planner, greet)) as server:
+            run = (await server.client.post(TASKS.format("planner"), json=message(data={"name": "Ada"}))).json()["id"]
+            whole = events_of((await server.client.get(f"/runs/{run}/events")).text)
+            runs = {json.loads(event["data"])["run"] for event in whole}
+            assert len(runs) == 2
+            assert json.loads(whole[-1]["data"])["run"] == run
+            for place in range(len(whole)):
+                last = {"last-event-id": whole[place]["id"]}
+                rest = events_of((await server.client.get(f"/runs/{run}/events", headers=last)).text)
+                assert rest == whole[place + 1 :]
+            wrong = events_of((await server.client.get(f"/runs/{run}/events", params={"after": "3,2:1"})).text)
+            assert wrong[-1]["event"] == "error"
+
+    asyncio.run(main())
+
+
+def test_a_question_of_a_child_run_reaches_its_caller(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(planner, asker)) as server:
+            begun = await server.client.post(TASKS.format("planner"), json=message(data={"name": "rain"}))
+            assert (begun.status_code, begun.json()["status"]["message"]) == (202, "What of rain?")
+            ended = await server.client.post(begun.headers["location"], json={"value": "wet"})
+            assert (ended.status_code, "You said wet" in ended.text) == (200, True)
 
     asyncio.run(main())
 

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ async def patient(file: str) -> str:
 
 
 @contextmanager
-def serving(home: Path, folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(home: Path, folder: Path, *words: str) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A server, and a client of it. It is killed afterwards, if it still lives."""
     process = start(home, folder, "serve", "agents.py", "--port", "0", *words)
     try:

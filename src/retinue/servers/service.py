@@ -30,13 +30,14 @@ from retinue.contract.event import (
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, to_kebab
-from retinue.contract.result import Result, public_result
+from retinue.contract.result import Lifecycle, Result, public_result
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.base import Engine, RunFilter, RunRecord
 from retinue.engine.blocking import in_thread
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.statistics import Rating
 from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     from retinue.engine.journal import Journal
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
+
+
+_BEGINNING: Final = RunCursor()
 
 
 class Conflict(InvalidInput):
@@ -236,9 +240,7 @@ class Service:
         )
 
     async def questions(self, record: RunRecord) -> list[Question]:
-        """What the caller may be asked: no approvals, which are for an operator."""
-        if record.lifecycle != "input_required":
-            return []
+        """What the caller may be asked, by child runs too: no approvals, which are for an operator."""
         pending = await self.engine.questions(record.run)
         return [each.question for each in pending if each.question.kind != "approval"]
 
@@ -319,7 +321,11 @@ class Service:
             raise AccessDenied(
                 "Only an operator sees approvals.", hint="Use a key made with `retinue keys add NAME --approve`."
             )
-        records = await self.engine.list(limit=1000, where=RunFilter(lifecycle="input_required"))
+        # A run whose child run asks is at work itself.
+        states: tuple[Lifecycle, ...] = ("input_required", "working")
+        records = [
+            one for each in states for one in await self.engine.list(limit=1000, where=RunFilter(lifecycle=each))
+        ]
         return [
             {"run": each.run, "owner": record.owner, "question": each.question.to_json()}
             for record in records
@@ -327,24 +333,24 @@ class Service:
             if each.question.kind == "approval"
         ]
 
-    async def events(self, run: str, *, after: int = 0) -> AsyncGenerator[Event]:
-        """The events of a run as its caller may see them, to its end or until the server stops."""
+    async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
+        """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
         stop = asyncio.ensure_future(self.closing.wait())
-        events = aiter(self.engine.events(run, after=after))
-        try:
-            while True:
-                step = asyncio.ensure_future(anext(events, None))
-                await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                if not step.done():
-                    step.cancel()
-                    await asyncio.wait({step})
-                    return
-                if (event := step.result()) is None:
-                    return
-                if (public := public_event(event, root=self.root)) is not None:
-                    yield public
-        finally:
-            stop.cancel()
+        async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
+            try:
+                while True:
+                    step = asyncio.ensure_future(anext(events, None))
+                    await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
+                    if not step.done():
+                        step.cancel()
+                        await asyncio.wait({step})
+                        return
+                    if (item := step.result()) is None:
+                        return
+                    if (public := public_event(item.event, root=self.root)) is not None:
+                        yield FollowedEvent(public, item.cursor)
+            finally:
+                stop.cancel()
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
@@ -11,13 +12,14 @@ from starlette.responses import Response
 
 from retinue.agents.port import Agent
 from retinue.contract import json
-from retinue.contract.event import NodeFinished, QuestionAsked
+from retinue.contract.event import QuestionAsked
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import agent_http
 from retinue.engine.base import RunRecord
 from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
+from retinue.orchestration.follow import follow_run
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
@@ -130,14 +132,11 @@ async def wait_for_result(service: Service, request: Request, caller: Caller, ru
     """
 
     async def follow() -> None:
-        async for event in service.engine.events(run):
-            match event.body:
-                case QuestionAsked():  # also what an operator must approve, which takes its time
+        async with aclosing(follow_run(service.engine, run)) as events:
+            async for each in events:
+                # One that still waits: also what an operator must approve, which takes its time.
+                if isinstance(each.event.body, QuestionAsked) and await service.engine.questions(run):
                     return
-                case NodeFinished() if not event.node:
-                    return
-                case _:
-                    pass
 
     waiting, leaving = asyncio.ensure_future(follow()), asyncio.ensure_future(_wait_for_disconnect(request))
     try:

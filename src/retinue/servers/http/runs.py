@@ -10,11 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from retinue.contract import json
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
 from retinue.engine.base import RunFilter, RunRecord
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.orchestration.follow import RunCursor
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError
 from retinue.servers.http.requests import json_body, timestamp
@@ -66,13 +68,14 @@ async def cancel_run(service: Service, request: Request, caller: Caller) -> Resp
 async def follow_run(service: Service, request: Request, caller: Caller) -> Response:
     """GET `/runs/{id}/events`: everything that happens in it, as server-sent events."""
     record = await _find(service, request, caller)
-    cursor = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
-        raise InvalidInput(f"{cursor[:80]!r} is not the id of an event.", hint="Send the last one you got.")
+    after = RunCursor.parse(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
 
     async def lines() -> AsyncGenerator[dict[str, str]]:
-        async for event in service.events(record.run, after=int(cursor)):
-            yield {"id": str(event.sequence), "event": event.kind, "data": json.dumps(event.to_json())}
+        try:
+            async for each in service.events(record.run, after=after):
+                yield {"id": str(each.cursor), "event": each.event.kind, "data": json.dumps(each.event.to_json())}
+        except InvalidInput as error:  # a cursor of another run, which shows only now
+            yield {"event": "error", "data": json.dumps(Fault.from_error(error).to_json())}
 
     return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_grace_period=5, sep="\n")
 

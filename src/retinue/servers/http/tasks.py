@@ -134,7 +134,8 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
 
     async def lines() -> AsyncGenerator[dict[str, str]]:
-        async for event in service.events(record.run):
+        async for each in service.events(record.run):
+            event = each.event
             match event.body:
                 case TextDelta(text):
                     yield {"event": "content", "data": json.dumps({"text": text})}
@@ -142,7 +143,7 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
                     yield {"event": "error", "data": json.dumps({"message": text})}
                 case Progress() | Message() | QuestionAsked():
                     yield {"event": "info", "data": json.dumps(event.to_json())}
-                case NodeFinished(result) if not event.node:
+                case NodeFinished(result) if not event.node and event.run == record.run:
                     answer = await _record_response(service, agent, await service.find(caller, record.run), result)
                     if result.fault is not None:
                         fault = agent_http.error_json(result.fault)
