@@ -469,7 +469,9 @@ def stats() -> None:
 )
 @click.option("--public-url", default="", metavar="URL", help="Address by which others reach it, for the cards.")
 @click.option("--anonymous", type=choice("read", "none"), help="What callers without a key may do. [default: read]")
-@together("project", "project:open_project", options.model_option, options.runner_option, options.workspace_option)
+@together(
+    "project", "project:open_served_project", options.model_option, options.runner_option, options.workspace_option
+)
 @implemented_by("serve:serve_agents")
 def serve() -> None:
     r"""Serve the agents of this folder over HTTP, or only those in PATHS.
