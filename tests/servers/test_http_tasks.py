@@ -125,6 +125,12 @@ def test_an_approval_is_for_an_operator(tmp_path: Path) -> None:
             events = [event async for event in server.engine.events(run)]
             assert "key:boss" in str(events)
             assert (await operator.get(f"/runs/{run}")).status_code == 404  # to approve is not to look
+            asking = (await server.client.post(TASKS.format("asker"), json=message(data={"topic": "rain"}))).json()[
+                "id"
+            ]
+            meddling = await operator.post(f"/runs/{asking}/answers", json={"value": "x", "question_id": "n1.q"})
+            assert meddling.status_code == 422  # nor to answer what only the caller is asked
+            assert (await server.client.get(f"/runs/{asking}")).json()["lifecycle"] == "input_required"
 
     asyncio.run(main())
 
@@ -232,6 +238,8 @@ def test_a_file_that_an_answer_names_is_handed_out(tmp_path: Path) -> None:
             assert (file.status_code, file.text) == (200, "Dear")
             assert file.headers["content-disposition"] == 'attachment; filename="note.txt"'
             assert (await writer.get(f"/runs/{run}/artifacts/1")).status_code == 404
+            await writer.post("/agents/general/scribe/scribe", json={"text": "Other"})
+            assert (await writer.get(f"/runs/{run}/artifacts/0")).status_code == 404  # it holds something else by now
             assert (await server.client.get(f"/runs/{run}/artifacts/0")).status_code == 404
 
     asyncio.run(main())

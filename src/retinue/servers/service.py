@@ -245,7 +245,7 @@ class Service:
         return [each.question for each in pending if each.question.kind != "approval"]
 
     async def answer(self, caller: Caller, record: RunRecord, question: str, value: object) -> None:
-        """Answer a question of the caller's run.
+        """Answer a question of the caller's run, or as an operator an approval of any.
 
         Args:
             caller: Who answers.
@@ -259,6 +259,8 @@ class Service:
             InvalidInput: The answer does not fit, or several questions wait.
         """
         pending = await self.engine.questions(record.run)
+        if record.owner != caller.owner:  # an operator, who answers approvals of others and nothing else
+            pending = [each for each in pending if each.question.kind == "approval"]
         chosen = [each for each in pending if each.question.id == question] if question else pending
         if not question and len(chosen) > 1:
             raise InvalidInput(

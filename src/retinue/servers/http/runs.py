@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import AsyncGenerator
+from hashlib import sha256
 from typing import Any, Final, cast, get_args
 
 from sse_starlette import EventSourceResponse
@@ -25,6 +26,8 @@ from retinue.servers.service import Service
 
 _MOST: Final = 200
 _LONGEST_COMMENT: Final = 2_000
+_MOST_BYTES: Final = 64 * 2**20
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 
 
 async def list_runs(service: Service, request: Request, caller: Caller) -> Response:
@@ -108,12 +111,16 @@ async def get_artifact(service: Service, request: Request, caller: Caller) -> Re
         raise HttpError(404, MissingFile(message, hint="See `result.artifacts` of the run."))
     artifact = result.artifacts[number]
     try:
-        data = workspace.read_bytes(artifact.path)
+        data = workspace.read_bytes(artifact.path, max_bytes=_MOST_BYTES)
     except RetinueError:
-        raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more.")) from None
+        data = b""
+    # What was measured then: by now the file may hold what another caller's run wrote.
+    if artifact.sha256 is None or sha256(data).hexdigest() != artifact.sha256:
+        raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more as the run left it."))
     name = re.sub(r"[^A-Za-z0-9._-]", "_", artifact.path.rpartition("/")[2])
     headers = {"content-disposition": f'attachment; filename="{name}"', "x-content-type-options": "nosniff"}
-    return Response(data, 200, headers, media_type=artifact.media_type or "application/octet-stream")
+    media_type = artifact.media_type if _MEDIA_TYPE.fullmatch(artifact.media_type or "") else None
+    return Response(data, 200, headers, media_type=media_type or "application/octet-stream")
 
 
 async def rate_run(service: Service, request: Request, caller: Caller) -> Response:
