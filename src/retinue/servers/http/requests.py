@@ -187,7 +187,7 @@ class TaskAnswer:
                 data = [task.parameters] if task.parameters else []
                 text = task.instruction if task.instruction or not data else None
                 moments["request_message"] = agent_http.build_message("user", text, data)
-            if session := record.labels.get("session_id"):
+            if session := record.labels.get("context"):
                 moments["session_id"] = session
             result = result.model_copy(update={"extras": {agent_http.NAME: moments}})
         try:

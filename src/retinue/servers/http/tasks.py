@@ -82,7 +82,7 @@ async def create_task(service: Service, request: Request, caller: Caller) -> Res
     wish = agent_http.parse_task(await request.body(), context=context, level="strict").value
     key = request.headers.get("idempotency-key") or wish.id
     session = wish.extras.get(agent_http.NAME, {}).get("session_id")
-    labels = {"session_id": session} if isinstance(session, str) and len(session) <= _LONGEST_LABEL else {}
+    labels = {"context": session} if isinstance(session, str) and len(session) <= _LONGEST_LABEL else {}
     run = await service.start(caller, wish, door=DOOR, agent=agent, key=key, labels=labels)
     skill = agent.definition.skill(wish.skill) if wish.skill else agent.definition.default_skill
     if is_deferred(request, skill.timeout_s if skill else None):
