@@ -228,7 +228,7 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
     tags = tuple(dict.fromkeys(tag for skill in card.skills for tag in skill.tags))
     extras = {key: each for key, each in card.to_json().items() if each != _DEFAULT_EXTRAS.get(key)}
     extras = {key: each for key, each in extras.items() if key in {*_CARD_KEYS, *_DEFAULT_EXTRAS, "signatures"}}
-    extras |= kept.places.get("card", {})
+    extras |= {**kept.places.get("card", {}), **kept.places.get("left_out", {})}
     raw_name = card.name
     is_plain = raw_name.isascii() and raw_name.isprintable()
     name, major = split_versioned_name(names.fold(raw_name) if is_plain else names.canonical_name(raw_name))
@@ -288,9 +288,7 @@ def _normalise(value: JsonObject, notes: Diagnostics, kept: Kept) -> None:
     for at, skill in enumerate(skills if isinstance(skills, list) else ()):
         if not isinstance(skill, dict):
             continue
-        unknown = Kept()
-        unknown.take("skill", skill, AgentSkill, notes, f"/skills/{at}")
-        kept.add("card", {f"/skills/{at}/{key}": each for key, each in unknown.places.get("skill", {}).items()})
+        kept.take_inner(skill, AgentSkill, notes, f"/skills/{at}")
         for key, fill in (("id", skill.get("name")), ("name", skill.get("id")), ("tags", [])):
             if key not in skill and fill is not None:
                 notes.add(key, f"A skill does not say its `{key}`.", path=f"/skills/{at}/{key}", fix=f"Say `{key}`.")

@@ -13,7 +13,7 @@ from retinue.contract.event import KINDS, Body, Checkpoint, Progress
 from retinue.contract.finding import Finding, Level, Loss
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
-from retinue.dialects.decoding import decode_utf8
+from retinue.dialects.decoding import decode_utf8, find_json
 from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
 from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.dialects.port import Parsed, RenderedMessage
@@ -37,7 +37,7 @@ def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tupl
     """
     notes = Diagnostics(NAME, level)
     content = (text if isinstance(text, str) else decode_utf8(text)).strip()
-    lines = [line.strip() for line in content.splitlines() if line.strip()]
+    lines = [line.strip() for line in content.split("\n") if line.strip()]
     if any(line.startswith("data:") for line in lines):  # server-sent events, with lines beside the data
         lines = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
     elif not all(line.startswith("{") and line.endswith("}") for line in lines):
@@ -92,11 +92,12 @@ def _own_event(block: object, path: str, notes: Diagnostics) -> ProgressEvent | 
     members = cast("JsonMapping", whole_numbers(block)) if isinstance(block, dict) else {}
     exact = members.pop("json", None)
     if isinstance(exact, str):
-        members |= cast("JsonMapping", json.loads(exact))
+        inner = find_json(exact)
+        members |= inner if isinstance(inner, dict) else {}
     for kind, body in _CLASSES.items():
         if kind in members:
             try:
-                return TypeAdapter(body).validate_python(members[kind], strict=True)
+                return TypeAdapter(body).validate_json(json.dumps(members[kind]), strict=True)
             except ValidationError:
                 what, severity = f"The {kind} is none.", notes.severity("standard")
                 notes.extend((Finding(rule=f"{NAME}/extension", message=what, path=path, severity=severity),))

@@ -16,14 +16,12 @@ from retinue.dialects.diagnostics import (
     parse_object,
     read_model,
     refuse,
-    take_unknown,
 )
 from retinue.dialects.port import DEFAULT_CONTEXT, Detection, ParseContext, Parsed
 from retinue.errors import InvalidInput, OutputInvalid
 
+from .card import card_version
 from .reading import (
-    OWN_METADATA,
-    UNKNOWN,
     Block,
     Content,
     Kept,
@@ -177,7 +175,7 @@ def parse_result(
         return _from_error(cast("JsonMapping", value["error"]), _Answer("http", "/error", context, notes, kept))
     for key in ("task", "message", "statusUpdate"):
         if isinstance(inner := value.get(key), dict):
-            kept.add("response", take_unknown(value, {key}, notes, UNKNOWN, fix=OWN_METADATA, path=path))
+            kept.take("response", value, {key}, notes, path)
             return _from_payload(key, inner, _Answer(form, f"{path}/{key}", context, notes, kept))
     if "status" in value:
         return _from_payload("task", value, _Answer("task" if form == "http" else form, path, context, notes, kept))
@@ -279,7 +277,7 @@ def _from_task(task: TaskObject, answer: _Answer) -> Parsed[Result]:
     notice = status_text(fault, questions) if lifecycle == "input_required" or fault is not None else ""
     if notice and content.texts and content.texts[-1] == notice:
         content.texts.pop()
-    elif outcome in FAILURES and fault is None and "outcome" not in overlay.model_fields_set:
+    elif outcome in FAILURES and fault is None and overlay.outcome != outcome:
         fault, content.texts = Fault(code="internal_error", message=text), []
     elif lifecycle == "input_required" and "questions" not in overlay.model_fields_set and text:
         questions, content.texts = (Question(id="q1", text=text),), []
@@ -434,6 +432,9 @@ def _recognise_rpc(value: JsonObject) -> tuple[Detection, ...]:
 
 
 def _payload(value: JsonObject) -> Detection | None:
+    """What an object could be by itself or in JSON-RPC."""
+    if card_version(value):
+        return Detection(NAME, "definition", "agent-card.json", "certain", 'it has "skills" and says where they are')
     update = value.get("statusUpdate", value.get("artifactUpdate"))
     if isinstance(update, dict):
         status = update.get("status")

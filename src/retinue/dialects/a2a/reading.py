@@ -107,18 +107,39 @@ class Kept:
         if facts:
             self.places.setdefault(place, {}).update(facts)
 
-    def take(self, place: str, value: JsonObject, model: type[A2AModel], notes: Diagnostics, path: str) -> None:
-        """Mend the keys of `value`, and keep those that the format does not have. Strict readers refuse them."""
+    def take(
+        self, place: str, value: JsonObject, model: "type[A2AModel] | set[str]", notes: Diagnostics, path: str
+    ) -> None:
+        """Mend the keys of `value`, and keep those that the format does not have. A strict reader refuses all that.
+
+        Args:
+            place: Where the unknown keys are kept.
+            value: An object of a message; it is changed.
+            model: What it is, or the keys that it may have.
+            notes: Where each change is noted.
+            path: JSON Pointer of the object.
+        """
+        keys = model if isinstance(model, set) else keys_of(model)
         if notes.level == "strict":
+            for key in value if isinstance(model, set) else ():  # a model refuses what it does not have
+                if key not in keys:
+                    what, where = f"The format has no `{key[:80]}` here.", path + pointer([key])
+                    notes.add("unknown", what, path=where, fix=_OWN_METADATA, severity="error")
             return
-        keys = keys_of(model)
         for key in [key for key in value if key not in keys and to_camel(key) in keys]:
             if to_camel(key) not in value:
                 fix = f"Write `{to_camel(key)}`."
                 notes.add("spelling", f"`{key[:80]}` is in snake_case.", path=path + pointer([key]), fix=fix)
                 value[to_camel(key)] = value.pop(key)
         drop_nulls(value, keys - {"data", "id"}, notes, path=path)
-        self.add(place, take_unknown(value, keys, notes, UNKNOWN, fix=OWN_METADATA, path=path))
+        self.add(place, take_unknown(value, keys, notes, _UNKNOWN, fix=_OWN_METADATA, path=path))
+
+    def take_inner(self, value: JsonObject, model: type[A2AModel], notes: Diagnostics, path: str) -> None:
+        """The same for an object in a list, whose place is not found again when it is written: it only rides along."""
+        inner = Kept()
+        inner.take("inner", value, model, notes, path)
+        unknown = inner.places.get("inner", {})
+        self.add("left_out", {path + pointer([key]): each for key, each in unknown.items()})
 
     def extras(self) -> JsonMapping:
         """All of it, under the name of the dialect; nothing when there is nothing."""
@@ -133,8 +154,8 @@ class Kept:
         return {NAME: own} if own else {}
 
 
-UNKNOWN: Final = "The format has no `{}` here; it was kept."
-OWN_METADATA: Final = "Put what is yours into `metadata`."
+_UNKNOWN: Final = "The format has no `{}` here; it was kept."
+_OWN_METADATA: Final = "Put what is yours into `metadata`."
 
 
 class Block:
@@ -227,10 +248,10 @@ def normalise_message(value: JsonObject, notes: Diagnostics, kept: Kept, path: s
         if key not in value:
             notes.add("message", f"The message does not say its `{key}`.", path=f"{path}/{key}", fix=f"Say `{key}`.")
             value[key] = fill
-    _normalise_parts(value["parts"], notes, f"{path}/parts")
+    _normalise_parts(value["parts"], notes, kept, f"{path}/parts")
 
 
-def _normalise_parts(parts: JsonValue, notes: Diagnostics, path: str) -> None:
+def _normalise_parts(parts: JsonValue, notes: Diagnostics, kept: Kept, path: str) -> None:
     for at, part in enumerate(parts if isinstance(parts, list) else ()):
         if not isinstance(part, dict):
             continue
@@ -243,8 +264,7 @@ def _normalise_parts(parts: JsonValue, notes: Diagnostics, path: str) -> None:
             del part["file"]
             names = {"uri": "url", "bytes": "raw", "mimeType": "mediaType", "name": "filename"}
             part |= {names.get(key, key): each for key, each in file.items()}
-        unknown = Kept()
-        unknown.take("part", part, Part, notes, place)
+        kept.take_inner(part, Part, notes, place)
 
 
 def normalise_task(value: JsonObject, notes: Diagnostics, kept: Kept, path: str, *, task_id: str) -> None:
@@ -262,9 +282,8 @@ def normalise_task(value: JsonObject, notes: Diagnostics, kept: Kept, path: str,
     artifacts = value.get("artifacts")
     for at, artifact in enumerate(artifacts if isinstance(artifacts, list) else ()):
         if isinstance(artifact, dict):
-            unknown = Kept()
-            unknown.take("artifact", artifact, Artifact, notes, f"{path}/artifacts/{at}")
-            _normalise_parts(artifact.get("parts"), notes, f"{path}/artifacts/{at}/parts")
+            kept.take_inner(artifact, Artifact, notes, f"{path}/artifacts/{at}")
+            _normalise_parts(artifact.get("parts"), notes, kept, f"{path}/artifacts/{at}/parts")
 
 
 def normalise_status(status: JsonValue, notes: Diagnostics, kept: Kept, path: str) -> None:
