@@ -1,5 +1,6 @@
 """Messages of A2A 1.0: accepted, borne, refused."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_a_request(case: Case) -> None:
         assert a2a.parse_task(case.text).form == case.said["form"]
     if case.said.get("same"):
         form = case.said["form"]
-        see_same(case, a2a.parse_task, lambda task: a2a.render_task(task, form=form))
+        see_same(case, a2a.parse_task, partial(a2a.render_task, form=form))
         assert a2a.render_task(a2a.parse_task(case.text).value, form=form).losses == ()
 
 
@@ -29,7 +30,7 @@ def test_an_answer(case: Case) -> None:
     see_case(case, a2a.parse_result, said_of)
     if case.said.get("same"):
         form = case.said["form"]
-        see_same(case, a2a.parse_result, lambda result: a2a.render_result(result, form=form))
+        see_same(case, a2a.parse_result, partial(a2a.render_result, form=form))
         assert a2a.render_result(a2a.parse_result(case.text).value, form=form).losses == ()
 
 

@@ -1,7 +1,7 @@
 """Answers as other agents write them, and as the official SDK hands ours on: a failure is never read as a success."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,9 +16,9 @@ from tests.dialects.samples import ANSWERS, REQUESTS
 def as_protobuf(value: Any) -> Any:
     """`value` as it comes out of protobuf's free data: all numbers are doubles; what is empty is not written."""
     if isinstance(value, dict):
-        return {key: as_protobuf(each) for key, each in value.items()}
+        return {key: as_protobuf(each) for key, each in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [as_protobuf(each) for each in value]
+        return [as_protobuf(each) for each in cast("list[Any]", value)]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -262,14 +262,15 @@ _OWN_FIELDS: Final = frozenset({"name", "description", "version", "tags", "skill
 
 def _definition(base: JsonMapping, whole: JsonMapping, path: str, notes: Diagnostics) -> Definition | None:
     """The definition, with what our extension says of it where that can be read."""
-    for fields, place, severity in ((whole, path, notes.severity("standard")), (base, "", "error")):
+    for fields, place in ((whole, path), (base, "")):
         try:
             return Definition.model_validate_json(json.dumps(fields))
         except ValidationError as error:
             for each in findings_of(error, rule=""):
                 in_card = each.path.lstrip("/").partition("/")[0] in _OWN_FIELDS
                 where = each.path if in_card else place + each.path
-                notes.add("card", each.message, path=where, fix=each.fix, severity="error" if in_card else severity)
+                severity = "error" if in_card or not place else notes.severity("standard")
+                notes.add("card", each.message, path=where, fix=each.fix, severity=severity)
             if notes.has_errors:
                 return None
     return None
@@ -289,7 +290,8 @@ def _normalise(value: JsonObject, notes: Diagnostics, kept: Kept) -> None:
         if not isinstance(skill, dict):
             continue
         kept.take_inner(skill, AgentSkill, notes, f"/skills/{at}")
-        for key, fill in (("id", skill.get("name")), ("name", skill.get("id")), ("tags", [])):
+        names_of_skill: JsonObject = {"id": skill.get("name"), "name": skill.get("id"), "tags": []}
+        for key, fill in names_of_skill.items():
             if key not in skill and fill is not None:
                 notes.add(key, f"A skill does not say its `{key}`.", path=f"/skills/{at}/{key}", fix=f"Say `{key}`.")
                 skill[key] = fill
@@ -313,7 +315,7 @@ def _read_skill(
 def _skill(name: str, description: str, examples: tuple[str, ...], facts: JsonMapping) -> JsonMapping:
     schema = facts.get("input_schema", TASK_SCHEMA)
     field = instruction_field(cast("JsonMapping", schema)) if isinstance(schema, dict) else None
-    base = {"input_schema": schema, "instruction_field": field}
+    base: JsonMapping = {"input_schema": schema, "instruction_field": field}
     return {**base, **facts, "name": name, "description": description, "examples": examples}
 
 

@@ -18,7 +18,7 @@ from retinue.dialects.diagnostics import (
     refuse,
 )
 from retinue.dialects.port import DEFAULT_CONTEXT, Detection, ParseContext, Parsed
-from retinue.errors import InvalidInput, OutputInvalid
+from retinue.errors import FaultCode, InvalidInput, OutputInvalid
 
 from .card import card_version
 from .reading import (
@@ -86,8 +86,8 @@ def parse_task(
     else:
         message_path = f"{path}/message"
         kept.take("request", value, SendMessageRequest, notes, path)
-        if isinstance(message := value.get("message"), dict):
-            normalise_message(message, notes, kept, message_path, role="ROLE_USER")
+        if isinstance(value.get("message"), dict):
+            normalise_message(cast("JsonObject", value["message"]), notes, kept, message_path, role="ROLE_USER")
         body = validate(value, SendMessageRequest, notes, path, InvalidInput)
         kept.add("request", {key: each for key, each in body.to_json().items() if key not in {"message", "metadata"}})
     facts = message_facts(body.message)
@@ -145,7 +145,7 @@ def _rpc_request(value: JsonObject, notes: Diagnostics, kept: "Kept") -> RpcRequ
     request = validate(value, RpcRequest, notes, "", InvalidInput)
     if request.method != "SendMessage":
         kept.add("rpc", {"method": request.method})
-    if request.id != 1 or isinstance(request.id, bool):
+    if request.id != 1:
         kept.add("rpc", {"id": request.id})
     return request
 
@@ -166,7 +166,7 @@ def parse_result(
     if "jsonrpc" in value:
         kept.take("rpc", value, RpcResponse, notes, "")
         response = validate(value, RpcResponse, notes, "", OutputInvalid)
-        if response.id != 1 or isinstance(response.id, bool):
+        if response.id != 1:
             kept.add("rpc", {"id": response.id})
         if response.error is not None:
             return _from_error(response.error, _Answer("jsonrpc", "/error", context, notes, kept))
@@ -174,9 +174,11 @@ def parse_result(
     elif isinstance(value.get("error"), dict) and "status" not in value:
         return _from_error(cast("JsonMapping", value["error"]), _Answer("http", "/error", context, notes, kept))
     for key in ("task", "message", "statusUpdate"):
-        if isinstance(inner := value.get(key), dict):
+        if isinstance(value.get(key), dict):
             kept.take("response", value, {key}, notes, path)
-            return _from_payload(key, inner, _Answer(form, f"{path}/{key}", context, notes, kept))
+            return _from_payload(
+                key, cast("JsonObject", value[key]), _Answer(form, f"{path}/{key}", context, notes, kept)
+            )
     if "status" in value:
         return _from_payload("task", value, _Answer("task" if form == "http" else form, path, context, notes, kept))
     if "parts" in value:
@@ -374,9 +376,11 @@ def error_fault(code: int, message: str, reason: str, status: str) -> Fault:
     words = next((each for each in ERRORS.values() if each.reason == reason), ERRORS.get(code))
     if words is not None and (words.fault != "internal_error" or not reason):
         return Fault(code=words.fault, message=message, detail={"reason": words.reason})
-    by_name = next((fault for fault in FAULTS if fault.upper() == reason), None)
-    by_http = next((fault for fault, (_, http, word) in FAULTS.items() if (http, word) == (code, status)), None)
-    by_status = next((fault for fault, (_, http, _) in FAULTS.items() if http == code), None)
+    by_name: FaultCode | None = next((fault for fault in FAULTS if fault.upper() == reason), None)
+    by_http: FaultCode | None = next(
+        (fault for fault, (_, http, word) in FAULTS.items() if (http, word) == (code, status)), None
+    )
+    by_status: FaultCode | None = next((fault for fault, (_, http, _) in FAULTS.items() if http == code), None)
     detail = {"reason": reason} if reason else {"code": code}
     return Fault(code=by_name or by_http or by_status or "internal_error", message=message, detail=detail)
 

@@ -150,8 +150,9 @@ def render_error(fault: Fault, *, form: str = "jsonrpc", request_id: str | int |
     """
     reason = fault.detail.get("reason")
     code = next((code for code, words in ERRORS.items() if words.reason == reason), None)
-    error = {"code": FAULTS[fault.code][0] if code is None else code}
-    error["reason"] = fault.code.upper() if code is None else reason
+    error: JsonMapping = {"code": code, "reason": reason}
+    if code is None:
+        error = {"code": FAULTS[fault.code][0], "reason": fault.code.upper()}
     extras: JsonMapping = {"error": error, "rpc": {"id": request_id}}
     outcome = "canceled" if fault.code == "canceled" else "error"
     return render_result(
@@ -269,7 +270,8 @@ def _file(artifact: FileArtifact, number: int) -> JsonMapping:
 
 def _error(result: Result, fault: Fault, kept: JsonMapping, form: str) -> JsonMapping:
     """An error, by the words of HTTP or of JSON-RPC."""
-    code, reason = kept.get("code"), kept.get("reason")
+    code: object = kept.get("code")
+    reason: object = kept.get("reason")
     code = code if isinstance(code, int) and not isinstance(code, bool) else 0
     rpc_code, http, status = FAULTS[fault.code]
     known = code if code in ERRORS else next((each for each, words in ERRORS.items() if words.reason == reason), None)
@@ -288,7 +290,8 @@ def _error(result: Result, fault: Fault, kept: JsonMapping, form: str) -> JsonMa
     rest = _fields(result, RESULT_FIELDS - {"task_id"})
     if not result.task_id:
         del rest["task_id"]
-    if fault == error_fault(error["code"], fault.message, reason if details else "", str(error.get("status", ""))):
+    word = reason if isinstance(reason, str) else ""
+    if fault == error_fault(error["code"], fault.message, word, str(error.get("status", ""))):
         del rest["fault"]
     if result.outcome == ("canceled" if fault.code == "canceled" else "error"):
         del rest["outcome"]
