@@ -19,7 +19,7 @@ from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .reading import Kept, normalise_status, read_parts, validate
+from .reading import Extras, normalise_status, read_parts, validate
 from .render import block_metadata, text_part
 from .wire import EXTENSION, NAME, ArtifactUpdate, StatusUpdate, whole_numbers
 
@@ -59,11 +59,11 @@ def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tupl
 
 def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | None:
     """One update; None for what says nothing of progress, which is noted."""
-    kept = Kept()
+    extras = Extras()
     artifact = value.get("artifactUpdate")
     if isinstance(artifact, dict):
         place = f"{path}/artifactUpdate"
-        kept.take("update", artifact, ArtifactUpdate, notes, place)
+        extras.take("update", artifact, ArtifactUpdate, notes, place)
         update = validate(artifact, ArtifactUpdate, notes, place, InvalidInput)
         name = update.artifact.name or update.artifact.artifact_id
         return Checkpoint(phase=name, artifacts=1) if update.last_chunk else Progress(phase=name)
@@ -73,8 +73,8 @@ def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | N
         notes.add("update", "It is no update.", path=path, fix=fix, severity="error")
         return None
     place = f"{path}/statusUpdate"
-    kept.take("update", status, StatusUpdate, notes, place)
-    normalise_status(status.get("status"), notes, kept, f"{place}/status")
+    extras.take("update", status, StatusUpdate, notes, place)
+    normalise_status(status.get("status"), notes, extras, f"{place}/status")
     update = validate(status, StatusUpdate, notes, place, InvalidInput)
     event = _own_event(update.metadata.get(EXTENSION), f"{place}/metadata", notes)
     if event is not None:
@@ -118,7 +118,7 @@ def render_event(
     if not isinstance(body, Progress | Checkpoint):
         return None
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
-    said: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
+    facts: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
     counted = ""
     if isinstance(body, Progress) and body.total is not None:
         counted = f" ({body.done or 0}/{body.total})"
@@ -133,7 +133,7 @@ def render_event(
         "taskId": task_id,
         "contextId": context_id,
         "status": {"state": "TASK_STATE_WORKING", "message": message},
-        "metadata": block_metadata({KINDS[type(body)]: said}),
+        "metadata": block_metadata({KINDS[type(body)]: facts}),
     }
     text = json.dumps({"statusUpdate": update})
 
