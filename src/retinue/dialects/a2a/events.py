@@ -119,10 +119,10 @@ def render_event(
         return None
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
     facts: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
-    counted = ""
+    count = ""
     if isinstance(body, Progress) and body.total is not None:
-        counted = f" ({body.done or 0}/{body.total})"
-    text = " - ".join(part for part in (body.phase, body.status) if part) + counted
+        count = f" ({body.done or 0}/{body.total})"
+    text = " - ".join(part for part in (body.phase, body.status) if part) + count
     message: dict[str, Any] = {
         "messageId": message_id,
         "role": "ROLE_AGENT",

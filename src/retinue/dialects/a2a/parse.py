@@ -423,8 +423,8 @@ def recognise(text: str) -> tuple[Detection, ...]:
         return ()
     if value.get("jsonrpc") == "2.0":
         return _recognise_rpc(value)
-    found = _payload(value)
-    return () if found is None else (found,)
+    detection = _payload(value)
+    return () if detection is None else (detection,)
 
 
 def _recognise_rpc(value: JsonObject) -> tuple[Detection, ...]:
@@ -434,10 +434,10 @@ def _recognise_rpc(value: JsonObject) -> tuple[Detection, ...]:
     if isinstance(value.get("error"), dict):
         return (Detection(NAME, "result", "jsonrpc", "likely", f'{why}an "error"'),)
     result = value.get("result")
-    found = _payload(result) if isinstance(result, dict) else None
-    if found is None:
+    detection = _payload(result) if isinstance(result, dict) else None
+    if detection is None:
         return ()
-    return (Detection(NAME, found.kind, "jsonrpc", found.certainty, f"{why}in its result {found.why[3:]}"),)
+    return (Detection(NAME, detection.kind, "jsonrpc", detection.certainty, f"{why}in its result {detection.why[3:]}"),)
 
 
 def _payload(value: JsonObject) -> Detection | None:

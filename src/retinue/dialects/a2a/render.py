@@ -194,8 +194,8 @@ def _task(result: Result, extras: JsonMapping) -> JsonMapping:
         original = cast("JsonMapping", status_facts).get("timestamp") if isinstance(status_facts, dict) else None
         if isinstance(original, str) and (fault is None or parse_timestamp(original) is None):
             timestamp = original
-    artifacts, hosted = _artifacts(result, extras)
-    texts = [result.content] if result.content and "text" not in hosted else []
+    artifacts, placed_kinds = _artifacts(result, extras)
+    texts = [result.content] if result.content and "text" not in placed_kinds else []
     notice = status_text(fault, result.questions) if fault is not None or lifecycle == "input_required" else ""
     parts = [*(text_part(text) for text in (*texts, notice) if text), *_other_parts(extras)]
     status: JsonMapping = {"state": state}
@@ -226,7 +226,7 @@ def _state(result: Result, extras: JsonMapping) -> State:
 
 def _artifacts(result: Result, extras: JsonMapping) -> tuple[list[JsonMapping], set[str]]:
     """The artifacts of a task, and which of text and data an artifact of an earlier reading holds again."""
-    hosted: set[str] = set()
+    placed_kinds: set[str] = set()
     artifacts: list[JsonMapping] = []
     contents = {"text": text_part(result.content) if result.content else None}
     contents["data"] = None if result.data is None else data_part(result.data)
@@ -237,9 +237,9 @@ def _artifacts(result: Result, extras: JsonMapping) -> tuple[list[JsonMapping], 
         parts: list[JsonMapping] = []
         for kind in ("text", "data"):
             part = contents[kind]
-            if part is not None and kind not in hosted and isinstance(holds, list) and kind in holds:
+            if part is not None and kind not in placed_kinds and isinstance(holds, list) and kind in holds:
                 parts.append(part)
-                hosted.add(kind)
+                placed_kinds.add(kind)
         whole = {key: value for key, value in facts.items() if key != "holds"}
         whole["parts"] = [*parts, *_other_parts({"parts": others})]
         metadata = whole.get("metadata")
@@ -247,11 +247,11 @@ def _artifacts(result: Result, extras: JsonMapping) -> tuple[list[JsonMapping], 
         if whole["parts"] and not is_ours and read_model(Artifact, whole) is not None:
             artifacts.append(whole)
         else:
-            hosted -= {kind for kind in hosted if contents[kind] in parts}
-    if contents["data"] is not None and "data" not in hosted:
+            placed_kinds -= {kind for kind in placed_kinds if contents[kind] in parts}
+    if contents["data"] is not None and "data" not in placed_kinds:
         artifacts.append({"artifactId": DATA_ARTIFACT, "parts": [contents["data"]]})
     artifacts += [_file(artifact, number) for number, artifact in enumerate(result.artifacts, 1)]
-    return artifacts, hosted
+    return artifacts, placed_kinds
 
 
 def _file(artifact: FileArtifact, number: int) -> JsonMapping:
@@ -274,10 +274,10 @@ def _error(result: Result, fault: Fault, words: JsonMapping, form: str) -> JsonM
     reason: object = words.get("reason")
     code = code if isinstance(code, int) and not isinstance(code, bool) else 0
     rpc_code, http, status = FAULTS[fault.code]
-    known = code if code in ERRORS else next((each for each, known in ERRORS.items() if known.reason == reason), None)
+    number = code if code in ERRORS else next((each for each, error in ERRORS.items() if error.reason == reason), None)
     is_ours = isinstance(reason, str) and reason.lower() in FAULTS
-    if known is not None and not is_ours:
-        rpc_code, http, status = known, ERRORS[known].http, ERRORS[known].status
+    if number is not None and not is_ours:
+        rpc_code, http, status = number, ERRORS[number].http, ERRORS[number].status
     elif code < 0:
         rpc_code = code
     if code > 0:

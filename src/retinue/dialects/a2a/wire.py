@@ -276,18 +276,18 @@ def whole_numbers(value: Any, schema: object = None) -> Any:
         value: JSON data that came as free data.
         schema: The JSON Schema of `value`, when it is known.
     """
-    known = cast("JsonMapping", schema) if isinstance(schema, dict) else {}
+    here = cast("JsonMapping", schema) if isinstance(schema, dict) else {}
     match value:
         case float():
-            is_whole = value.is_integer() and abs(value) <= _EXACT and known.get("type") != "number"
+            is_whole = value.is_integer() and abs(value) <= _EXACT and here.get("type") != "number"
             return int(value) if is_whole else value
         case list():
-            return [whole_numbers(each, known.get("items")) for each in cast("list[Any]", value)]
+            return [whole_numbers(each, here.get("items")) for each in cast("list[Any]", value)]
         case dict():
-            properties = known.get("properties")
+            properties = here.get("properties")
             members = cast("JsonMapping", properties) if isinstance(properties, dict) else {}
             return {
-                name: whole_numbers(each, members.get(name, known.get("additionalProperties")))
+                name: whole_numbers(each, members.get(name, here.get("additionalProperties")))
                 for name, each in cast("JsonMapping", value).items()
             }
         case _:
