@@ -131,6 +131,14 @@ def test_a_fraction_of_0_is_lost_and_said_to_be() -> None:
     assert '{"price":7.0}' in written.text
 
 
+@pytest.mark.parametrize("name", ["", " ", "\r", "message"])
+def test_a_blank_id_is_no_id_of_a_message(name: str) -> None:
+    written = a2a.render_task(Task(id=name, agent="agent", instruction="Go."))
+    assert json.loads(written.text)["message"]["messageId"] == "message"
+    assert a2a.parse_task(written.text, level="strict").value.id == ""
+    assert [loss.field for loss in written.losses] == (["/id"] if name else [])
+
+
 SCHEMA = {
     "properties": {
         "price": {"type": "number"},

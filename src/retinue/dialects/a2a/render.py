@@ -92,7 +92,7 @@ def _render_request(task: Task, correction: Correction | None, form: str) -> Ren
     extras = own_extras(task.extras, NAME)
     metadata = block_metadata(rest)
     message: JsonMapping = {
-        "messageId": task.id or UNNAMED,
+        "messageId": task.id if task.id.strip() else UNNAMED,
         "role": "ROLE_USER",
         "parts": [*parts, *_other_parts(extras)],
     }
