@@ -89,7 +89,7 @@ def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | N
 
 def _own_event(block: object, path: str, notes: Diagnostics) -> ProgressEvent | None:
     """An event as our extension says it whole."""
-    members = cast("JsonMapping", whole_numbers(block)) if isinstance(block, dict) else {}
+    members: JsonMapping = {**whole_numbers(block)} if isinstance(block, dict) else {}
     exact = members.pop("json", None)
     if isinstance(exact, str):
         inner = find_json(exact)

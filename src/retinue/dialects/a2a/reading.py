@@ -63,7 +63,7 @@ def read_parts(parts: Iterable[Part], notes: Diagnostics, path: str, schema: Jso
             continue
         if part.text is None:
             value = whole_numbers(part.data, schema)
-            if json.dumps(value) != json.dumps(part.data):
+            if value is not part.data:
                 what = "Whole numbers came with a fraction of 0 and were read as integers."
                 notes.add("integers", what, path=f"{path}/{at}/data", severity="info")
             content.data.append(value)
@@ -169,7 +169,7 @@ class Block:
         self._metadata, self._notes = metadata, notes
         value = metadata.get(EXTENSION)
         self._is_object = isinstance(value, dict)
-        self._members: JsonMapping = whole_numbers(value) if isinstance(value, dict) else {}
+        self._members: JsonMapping = {**whole_numbers(value)} if isinstance(value, dict) else {}
         if value is not None and not self._is_object:
             self._note("It is no object.", "")
         exact: object = self._members.get("json")
