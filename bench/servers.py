@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,7 @@ def measure() -> Iterator[Row]:
 
 
 @asynccontextmanager
-async def _service(folder: Path, *, journal: Journal | None) -> Any:
+async def _service(folder: Path, *, journal: Journal | None) -> AsyncGenerator[Service]:
     registry = Registry([square])
     async with InProcessEngine(workflows(registry), journal=journal, waits_for_answers=True) as engine:
         yield Service(Orchestrator(registry, engine), Admission(KeyStore(folder)))

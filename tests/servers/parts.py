@@ -85,11 +85,8 @@ class Desk:
 @agent(composes=True, effects=[])
 async def planner(name: str, run: RunContext) -> Plan:
     """Plans what others do. Use for more than one thing. Returns what they did."""
-    there = run.definition_of("greet")
-    node = (
-        {"agent": "greet", "parameters": {"name": name}} if there else {"agent": "asker", "parameters": {"topic": name}}
-    )
-    return Plan(nodes=(Delegation(id="a", **node),))
+    agent, parameter = ("greet", "name") if run.definition_of("greet") else ("asker", "topic")
+    return Plan(nodes=(Delegation(id="a", agent=agent, parameters={parameter: name}),))
 
 
 AGENTS = (greet, scribe, sleeper, asker, deleter, Desk)

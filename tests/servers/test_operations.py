@@ -63,6 +63,8 @@ def test_the_span_of_a_request_stands_below_its_callers(tmp_path: Path, monkeypa
     assert request.parent is not None
     assert f"{request.parent.span_id:016x}" == "b7ad6b7169203331"
     assert run.parent is not None
+    assert request.context is not None
+    assert run.context is not None
     assert run.parent.span_id == request.context.span_id
     assert f"{run.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
     assert "Ada" not in str([dict(span.attributes or {}) for span in spans.values()])

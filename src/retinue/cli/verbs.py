@@ -7,7 +7,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from retinue.cli import options
-from retinue.cli.options import DIALECTS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
+from retinue.cli.options import DIALECTS, KITS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
 
 _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 
@@ -123,7 +123,7 @@ def ask() -> None:
 @options.json_option
 @implemented_by("message:parse_message")
 def parse() -> None:
-    r"""Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
+    r"""Read the message in FILE (or on stdin) in any of the six dialects, and show what it means.
 
     The content goes to stdout, in the contract's own form; the detected dialect and any problems go to stderr. Exits 6
     when the message is invalid.
@@ -246,7 +246,7 @@ def explain() -> None:
     is_flag=True,
     help="Each SUBJECT is a command line that reads the request on stdin and writes the answer to stdout.",
 )
-@click.option("--dialect", type=choice(*DIALECTS), help="Dialect to test. [default: detected]")
+@click.option("--dialect", type=choice(*KITS), help="Dialect to test. [default: detected]")
 @click.option(
     "--definition",
     type=click.Path(path_type=Path),
