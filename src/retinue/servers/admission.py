@@ -111,7 +111,7 @@ class Admission:
             Unavailable: The keys cannot be read; why is in the log.
             InvalidInput: The request has gone round through too many servers.
         """
-        hops = _hops(headers.get(HOPS_HEADER, "0"))
+        hops = read_hops(headers.get(HOPS_HEADER, "0"))
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if not scheme:
             secret = headers.get("x-api-key", "")
@@ -254,7 +254,7 @@ class Admission:
             raise
 
 
-def _hops(text: str) -> int:
+def read_hops(text: str) -> int:
     """How many servers passed a request on.
 
     Raises:
