@@ -2,18 +2,22 @@
 
 from collections.abc import Callable, Collection
 from importlib.util import find_spec
-from typing import Final, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
 from retinue.errors import NotInstalled
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.servers.admission import Admission
+from retinue.servers.admission import Admission, Caller
 from retinue.servers.guard import Guard
 from retinue.servers.http import http_app
+from retinue.servers.keys import Key
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
+
+if TYPE_CHECKING:
+    from retinue.servers.mcp import McpDoor
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -44,14 +48,35 @@ def application(
     """
     app = http_app(service, base_url=base_url, probes_only="http" not in doors)
     if "mcp" in doors:
-        try:
-            from retinue.servers.mcp import McpDoor  # noqa: PLC0415 - an optional package
-        except ImportError as error:
-            raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[mcp]`.") from None
-        door = McpDoor(service)
+        door = _mcp_door(service)
         app.router.routes += door.routes
         app.router.lifespan_context = door.lifespan
     return Guard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
+
+
+def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
+    try:
+        from retinue.servers.mcp import McpDoor  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[mcp]`.") from None
+    return McpDoor(service, local=local)
+
+
+async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: Key, stdout: IO[str]) -> None:
+    """Serve the agents of an orchestrator to one MCP client on stdin and stdout, until it closes them.
+
+    Args:
+        orchestrator: Runs tasks, on an engine that is open.
+        admission: Who may ask for what.
+        key: What the client may do.
+        stdout: What to write to: nothing else may.
+
+    Raises:
+        NotInstalled: The package is not here.
+    """
+    root = str(orchestrator.workspace.root) if orchestrator.workspace is not None else ""
+    service = Service(orchestrator, admission, root=root)
+    await _mcp_door(service, Caller(key, key.name)).serve_stdio(stdout)
 
 
 async def run_server(

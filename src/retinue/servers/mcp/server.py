@@ -3,7 +3,7 @@
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import anyio
 import mcp_types as types
@@ -97,9 +97,9 @@ class McpDoor:
         del app
         return self._sessions.run()
 
-    async def serve_stdio(self) -> None:
-        """Serve one client on stdin and stdout until it closes them. Whatever else is printed goes to stderr."""
-        async with stdio_server() as (receiving, sending):
+    async def serve_stdio(self, stdout: IO[str]) -> None:
+        """Serve one client on stdin and `stdout` until it closes them."""
+        async with stdio_server(stdout=anyio.wrap_file(stdout)) as (receiving, sending):
             await self.server.run(receiving, sending, self.server.create_initialization_options())
 
     # Who asks, and for what
