@@ -8,10 +8,13 @@ from typing import Any, Final, TypeAlias
 import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from retinue.contract.event import Checkpoint, Message, NodeFinished, Progress, QuestionAsked
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.engine.base import RunRecord
@@ -133,6 +136,9 @@ class ToolCall:
         if not can_ask(self.context):
             await self._cancel()
             message = f"The agent asks, and your client cannot show questions: {question.text}"
+            if self.is_modern:
+                needed: JsonMapping = {"requiredCapabilities": {"elicitation": {}}}
+                raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
             raise InvalidInput(message, hint="Say it in the arguments, or use a client with elicitation.")
         if self.is_modern:
             if responses and await self._take(pending, responses):
@@ -202,6 +208,10 @@ async def take_responses(
         InvalidInput: An answer does not fit.
     """
     for key, question in questions.items():
-        response = responses.get(key)
-        if isinstance(response, types.ElicitResult):
-            await service.answer(caller, record, question.id, answer_value(question, response))
+        if key not in responses:
+            continue
+        try:
+            response = types.ElicitResult.model_validate(responses[key], by_name=False)
+        except ValidationError:
+            raise InvalidInput(f"The response to `{key}` is none of a form.", path=f"/inputResponses/{key}") from None
+        await service.answer(caller, record, question.id, answer_value(question, response))

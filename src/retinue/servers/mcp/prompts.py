@@ -48,6 +48,13 @@ def expand_prompt(definition: Definition, arguments: Mapping[str, str]) -> types
     return types.GetPromptResult(description=definition.description, messages=[message])
 
 
+def complete_argument(definition: Definition, name: str, value: str) -> types.Completion:
+    """The words that an argument may be, where the command says them."""
+    field: object = cast("JsonMapping", definition.skills[0].input_schema.get("properties", {})).get(name)
+    words = cast("list[str]", cast("JsonMapping", field).get("enum", [])) if isinstance(field, dict) else []
+    return types.Completion(values=[word for word in words if word.startswith(value)][:100])
+
+
 def _description(schema: object) -> str | None:
     value: object = cast("JsonMapping", schema).get("description") if isinstance(schema, dict) else None
     return value if isinstance(value, str) else None

@@ -1,5 +1,6 @@
 """The door: one low-level server for both revisions of the protocol, over streamable HTTP and over stdio."""
 
+import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import cached_property
@@ -9,7 +10,7 @@ import anyio
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp.server.caching import CacheHint
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
@@ -21,14 +22,16 @@ from starlette.types import Message, Receive, Scope, Send
 
 import retinue
 from retinue.contract import json
+from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.engine.blocking import in_thread
 from retinue.errors import InvalidInput, RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
 from retinue.servers.mcp.calls import LEFT, Context, ToolCall
-from retinue.servers.mcp.prompts import commands, describe_prompt, expand_prompt
+from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
     TASKS,
     TOOL_LABEL,
@@ -41,18 +44,33 @@ from retinue.servers.mcp.tasks import (
     task_json,
     update_task,
 )
-from retinue.servers.mcp.tools import SkillTool, error_result, skill_tools
-from retinue.servers.service import Service
+from retinue.servers.mcp.tools import (
+    BYTES,
+    SkillTool,
+    artifact_uri,
+    error_result,
+    resource_contents,
+    skill_tools,
+)
+from retinue.servers.service import Service, UnknownRun
 
 DOOR: Final = "mcp"
 PATH: Final = "/mcp"
 HOPS_META: Final = "retinue/hops"
 """The key of `_meta` that counts the servers a call has passed; the header and this one: the greater counts."""
 
+_ARTIFACT: Final = re.compile(r"retinue://runs/([A-Za-z0-9:_-]{1,80})/artifacts/([0-9]{1,4})", re.ASCII)
 _CALLER: Final = "retinue.caller"
 _ANSWER_S: Final = 3600.0
 """How long the sealed state of a question can be sent back: as long as a question waits."""
 _PRIVATE: Final = CacheHint(ttl_ms=60_000, scope="private")
+_CACHE_HINTS: Final[dict[CacheableMethod, CacheHint]] = {
+    "tools/list": _PRIVATE,
+    "prompts/list": _PRIVATE,
+    "resources/list": _PRIVATE,
+    "resources/templates/list": _PRIVATE,
+    "resources/read": _PRIVATE,
+}
 
 
 class McpDoor:
@@ -69,12 +87,16 @@ class McpDoor:
             "retinue",
             version=retinue.__version__,
             instructions="Each tool is a skill of an agent. Agents validate what they get and what they answer.",
-            cache_hints={"tools/list": _PRIVATE, "prompts/list": _PRIVATE},
+            cache_hints=_CACHE_HINTS,
             get_tool_input_schema=self._input_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
         )
         security = RequestStateSecurity.ephemeral(ttl=_ANSWER_S)
         security.bind_principal = lambda context: self._caller(context).owner
@@ -198,14 +220,54 @@ class McpDoor:
         found = commands(self._service.agents(self._caller(context), DOOR))
         return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in found.items()])
 
-    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        definition = commands(self._service.agents(self._caller(context), DOOR)).get(params.name)
+    def _command(self, context: Context, name: str) -> Definition:
+        definition = commands(self._service.agents(self._caller(context), DOOR)).get(name)
         if definition is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name[:80]}")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {name[:80]}")
+        return definition
+
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         try:
-            return expand_prompt(definition, params.arguments or {})
+            return expand_prompt(self._command(context, params.name), params.arguments or {})
         except InvalidInput as error:
             raise _rpc_error(error) from None
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        if not isinstance(params.ref, types.PromptReference):
+            return types.CompleteResult(completion=types.Completion(values=[]))
+        argument = params.argument
+        words = complete_argument(self._command(context, params.ref.name), argument.name, argument.value)
+        return types.CompleteResult(completion=words)
+
+    # Files that answers name
+
+    async def _list_resources(self, context: Context, params: object) -> types.ListResourcesResult:
+        del params
+        self._caller(context)
+        return types.ListResourcesResult(resources=[])  # a file belongs to the answer that names it
+
+    async def _list_templates(self, context: Context, params: object) -> types.ListResourceTemplatesResult:
+        del params
+        self._caller(context)
+        template = types.ResourceTemplate(
+            uri_template=artifact_uri("{run}", "{number}"), name="artifact", description="A file that an agent made."
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        caller, match = self._caller(context), _ARTIFACT.fullmatch(params.uri)
+        workspace = self._service.orchestrator.workspace
+        try:
+            if match is None or workspace is None:
+                raise UnknownRun(params.uri)
+            record = await self._service.find(caller, match[1])
+            artifact = (await self._service.state(record)).artifacts[int(match[2])]
+            data = await in_thread(workspace.read_bytes, artifact.path)
+        except (RetinueError, IndexError):
+            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri}) from None
+        return types.ReadResourceResult(contents=[resource_contents(data, params.uri, artifact.media_type or BYTES)])
 
 
 class _Endpoint:

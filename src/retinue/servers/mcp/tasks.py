@@ -1,7 +1,7 @@
 """Long calls as tasks: the extension `io.modelcontextprotocol/tasks`. A task is a run, and its id the run's."""
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -33,7 +33,7 @@ class TaskParams(types.RequestParams):
 class UpdateTaskParams(TaskParams):
     """What a client says to the questions of a task."""
 
-    input_responses: types.InputResponses | None = None
+    input_responses: dict[str, Any] | None = None
 
 
 def becomes_task(context: Context, tool: SkillTool) -> bool:

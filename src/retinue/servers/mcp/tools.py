@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import mimetypes
 import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -27,6 +26,7 @@ LONGEST_NAME: Final = 48
 """Clients put the name of the server before a tool's, and models take 64 letters together."""
 LARGEST_ARTIFACTS: Final = 4 * 2**20
 """Bytes of files in one answer."""
+BYTES: Final = "application/octet-stream"
 RUN_META: Final = "retinue/run"
 """The key of `_meta` that names the run behind an answer."""
 
@@ -118,8 +118,7 @@ async def tool_result(
     content: list[types.ContentBlock] = [types.TextContent(text=each) for each in texts]
     room = LARGEST_ARTIFACTS
     for number, artifact in enumerate(result.artifacts):
-        uri = f"retinue://runs/{run}/artifacts/{number}"
-        block, size = await in_thread(_artifact_block, artifact, uri, workspace, room)
+        block, size = await in_thread(_artifact_block, artifact, artifact_uri(run, number), workspace, room)
         content.append(block)
         room -= size
     structured: JsonMapping | None = None
@@ -146,21 +145,32 @@ def error_result(fault: Fault, *, run: str = "") -> types.CallToolResult:
 def _artifact_block(
     artifact: Artifact, uri: str, workspace: Workspace | None, room: int
 ) -> tuple[types.ContentBlock, int]:
-    """A file as content, and how many bytes it has; a line of text where it cannot be handed out."""
+    """A file as content, and how many bytes it has; a link where there is no room for it, or it is gone."""
+    media_type = artifact.media_type or BYTES
     try:
         data = workspace.read_bytes(artifact.path, max_bytes=room) if workspace is not None else None
     except RetinueError:
         data = None
     if data is None:
-        return types.TextContent(text=f"The file {artifact.path!r} is not there any more, or too large to be sent."), 0
-    media_type = artifact.media_type or mimetypes.guess_type(artifact.path)[0] or "application/octet-stream"
+        name = artifact.path.rpartition("/")[2]
+        return types.ResourceLink(uri=uri, name=name, mime_type=media_type, size=artifact.size), 0
     if media_type in _IMAGES:
         return types.ImageContent(data=base64.b64encode(data).decode(), mime_type=media_type), len(data)
     if media_type.startswith("audio/"):
         return types.AudioContent(data=base64.b64encode(data).decode(), mime_type=media_type), len(data)
-    contents: types.TextResourceContents | types.BlobResourceContents
+    return types.EmbeddedResource(resource=resource_contents(data, uri, media_type)), len(data)
+
+
+def artifact_uri(run: str, number: str | int) -> str:
+    """The address of a file that a run's answer names, counted from 0."""
+    return f"retinue://runs/{run}/artifacts/{number}"
+
+
+def resource_contents(
+    data: bytes, uri: str, media_type: str
+) -> types.TextResourceContents | types.BlobResourceContents:
+    """A file as text where it is text."""
     try:
-        contents = types.TextResourceContents(uri=uri, mime_type=media_type, text=data.decode())
+        return types.TextResourceContents(uri=uri, mime_type=media_type, text=data.decode())
     except UnicodeDecodeError:
-        contents = types.BlobResourceContents(uri=uri, mime_type=media_type, blob=base64.b64encode(data).decode())
-    return types.EmbeddedResource(resource=contents), len(data)
+        return types.BlobResourceContents(uri=uri, mime_type=media_type, blob=base64.b64encode(data).decode())
