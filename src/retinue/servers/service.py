@@ -23,6 +23,7 @@ from retinue.contract.event import (
     Event,
     Message,
     NodeFinished,
+    NodeStarted,
     ToolCallEvent,
 )
 from retinue.contract.json import dumps
@@ -32,10 +33,12 @@ from retinue.contract.result import Result, public_result
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.base import Engine, RunFilter, RunRecord
 from retinue.engine.blocking import in_thread
+from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.statistics import Rating
 from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable, UnknownName
 from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
 
@@ -230,7 +233,7 @@ class Service:
 
     async def questions(self, record: RunRecord) -> list[Question]:
         """What the caller may be asked: no approvals, which are for an operator."""
-        if record.lifecycle != "input_required":
+        if record.ended_ns is not None:  # whether it is `working` tells nothing: a child run may ask
             return []
         pending = await self.engine.questions(record.run)
         return [each.question for each in pending if each.question.kind != "approval"]
@@ -319,6 +322,33 @@ class Service:
         async for event in self.engine.events(run, after=after):
             if (public := public_event(event, root=self.root)) is not None:
                 yield public
+
+    async def follow(self, run: str) -> AsyncGenerator[Event]:
+        """As `events`, from the first on, with those of its child runs among them: these may ask too."""
+        queue = asyncio.Queue[Event | None]()
+        readers: set[asyncio.Task[None]] = set()
+
+        def read(name: str) -> None:
+            readers.add(asyncio.create_task(pump(name)))
+
+        async def pump(name: str) -> None:
+            try:
+                async for event in self.events(name):
+                    queue.put_nowait(event)
+                    if isinstance(event.body, NodeStarted) and RESERVED in event.node:
+                        read(f"{name}{CHILD}{event.node}")
+            finally:
+                if name == run:
+                    queue.put_nowait(None)
+
+        read(run)
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+        finally:
+            for reader in readers:
+                reader.cancel()
+            await asyncio.gather(*readers, return_exceptions=True)
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids."""

@@ -21,7 +21,6 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 import retinue
-from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
@@ -167,11 +166,10 @@ class McpDoor:
     ) -> types.CallToolResult | types.InputRequiredResult | Any:
         caller = self._caller(context)
         tool = self._tool(caller, params.name)
-        run, after = "", 0
+        run, resumed = "", params.request_state is not None
         try:
-            if params.request_state is not None:
-                state: Any = json.loads(params.request_state)
-                run, after = (await self._service.find(caller, state["run"])).run, state["after"]
+            if params.request_state is not None:  # opened by the boundary: it is what we sealed, for this caller
+                run = (await self._service.find(caller, params.request_state)).run
             else:
                 with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
                     run = await self._start(caller, tool, params.arguments or {})
@@ -179,7 +177,7 @@ class McpDoor:
                     record = await self._service.find(caller, run)
                     return {"resultType": "task", **task_json(record)}
             call = ToolCall(self._service, context, caller, tool, run)
-            return await call.answer(params.input_responses, after=after)
+            return await call.answer(params.input_responses, resumed=resumed)
         except RetinueError as error:
             return error_result(public_fault(Fault.from_error(error), run=run, root=self._service.root), run=run)
 
