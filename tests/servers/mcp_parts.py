@@ -15,7 +15,7 @@ from retinue.contract.event import Progress
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact
 from retinue.contract.task import Question
-from retinue.errors import Unavailable
+from retinue.errors import AccessDenied
 from tests.servers.parts import AGENTS, Server
 
 Mode = Literal["legacy", "2026-07-28"]
@@ -67,7 +67,7 @@ async def former(run: RunContext) -> str:
 @agent(effects=[])
 async def outage(what: str) -> str:
     """Is down. Use never. Returns nothing."""
-    raise Unavailable(f"{what} is down.", hint="Come back later.", retry_after_s=60)
+    raise AccessDenied(f"{what} is closed.", hint="Come back later.")
 
 
 @agent(effects=[], composes=True)
@@ -96,7 +96,7 @@ class Tortoise:
         """Stumbles. Use never. Returns nothing."""
         if badly:
             raise ValueError("hunter2")
-        raise Unavailable("No road.")
+        raise AccessDenied("No road.")
 
 
 MCP_AGENTS = (*AGENTS, counter, painter, chooser, former, outage, committee, agent(Tortoise))

@@ -71,7 +71,7 @@ def test_failures_have_the_code_of_all_doors_and_never_the_words_of_an_exception
         ("greet", {}, "invalid_input"),
         ("greet", {"name": "Ada", "mood": 1}, "invalid_input"),
         ("greet", {"name": "boom"}, "internal_error"),
-        ("outage", {"what": "The post"}, "unavailable"),
+        ("outage", {"what": "The post"}, "access_denied"),
         ("scribe", {"text": "x"}, "access_denied"),
     ]
 
