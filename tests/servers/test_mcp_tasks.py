@@ -26,8 +26,8 @@ class Caller:
 
     async def ask(self, method: str, *, header: str = "", knows: bool = True, **params: Any) -> dict[str, Any]:
         """The whole answer to one request."""
-        capabilities = {"elicitation": {}, "extensions": {TASKS: {}}} if knows else {"elicitation": {}}
-        meta = {
+        capabilities: dict[str, Any] = {"elicitation": {}, "extensions": {TASKS: {}}} if knows else {"elicitation": {}}
+        meta: dict[str, Any] = {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": capabilities,
         }
@@ -37,7 +37,7 @@ class Caller:
             "mcp-method": method,
             "mcp-name": header or params.get("name") or params["taskId"],
         }
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
         answer: dict[str, Any] = (await self._client.post("/mcp", json=body, headers=headers)).json()
         return answer
 

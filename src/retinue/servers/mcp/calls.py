@@ -27,7 +27,7 @@ from retinue.servers.service import Service
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Answer: TypeAlias = types.CallToolResult | types.InputRequiredResult
 
-LEFT: Final = "retinue.left"
+DISCONNECTED: Final = "retinue.disconnected"
 """The key of an ASGI scope whose event is set when the client has gone away."""
 
 
@@ -82,9 +82,9 @@ class ToolCall:
             resumed: The call goes on with a run that asked something.
         """
         request = self.context.request
-        left: anyio.Event = request.scope[LEFT] if request is not None else anyio.Event()
+        disconnected: anyio.Event = request.scope[DISCONNECTED] if request is not None else anyio.Event()
         following = asyncio.ensure_future(self._follow(responses, resumed=resumed))
-        leaving = asyncio.ensure_future(left.wait())
+        leaving = asyncio.ensure_future(disconnected.wait())
         try:
             await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -29,7 +29,7 @@ from retinue.engine.blocking import in_thread
 from retinue.errors import InvalidInput, RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
-from retinue.servers.mcp.calls import LEFT, Context, ToolCall
+from retinue.servers.mcp.calls import DISCONNECTED, Context, ToolCall
 from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
     TASKS,
@@ -215,8 +215,8 @@ class McpDoor:
 
     async def _list_prompts(self, context: Context, params: object) -> types.ListPromptsResult:
         del params
-        found = commands(self._service.agents(self._caller(context), DOOR))
-        return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in found.items()])
+        prompts = commands(self._service.agents(self._caller(context), DOOR))
+        return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in prompts.items()])
 
     def _command(self, context: Context, name: str) -> Definition:
         definition = commands(self._service.agents(self._caller(context), DOOR)).get(name)
@@ -282,34 +282,34 @@ class _Endpoint:
         except RetinueError as error:
             await error_response(error, rpc=True)(scope, receive, send)
             return
-        left = anyio.Event()
+        disconnected = anyio.Event()
         # Sessions belong to whoever opened them, by this class and no other. The key itself is not needed for that.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.owner, scopes=[]))
-        scope = {**scope, "user": user, _CALLER: caller, LEFT: left}
+        scope = {**scope, "user": user, _CALLER: caller, DISCONNECTED: disconnected}
 
-        async def watched() -> Message:
+        async def watched_receive() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
-                left.set()
+                disconnected.set()
             return message
 
         if scope["method"] != "GET":
-            await self._sessions.handle_request(scope, watched, send)
+            await self._sessions.handle_request(scope, watched_receive, send)
             return
-        await self._stream(scope, watched, send)
+        await self._stream(scope, watched_receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A stream that has no end of its own: it ends when the server stops."""
         state = {"open": False}
 
-        async def counted(message: Message) -> None:
+        async def watched_send(message: Message) -> None:
             state["open"] = message["type"] == "http.response.start" or message.get("more_body", False)
             await send(message)
 
         async with anyio.create_task_group() as group:
 
             async def serve() -> None:
-                await self._sessions.handle_request(scope, receive, counted)
+                await self._sessions.handle_request(scope, receive, watched_send)
                 group.cancel_scope.cancel()
 
             group.start_soon(serve)
