@@ -18,6 +18,7 @@ from retinue.servers.admission import HOPS_HEADER, MAX_HOPS
 from retinue.servers.keys import Key
 from retinue.servers.mcp.calls import ProgressMeter
 from retinue.servers.mcp.tools import LONGEST_NAME, skill_tools
+from retinue.servers.service import Service
 from tests.servers.mcp_parts import MCP_AGENTS, MODES, PIXEL, Mode, accept, client_of, decline, text_of
 from tests.servers.parts import SECRET, Server, greet, running
 
@@ -88,6 +89,27 @@ def test_failures_have_the_code_of_all_doors_and_never_the_words_of_an_exception
                     await client.call_tool(name, {})
                 assert caught.value.code == types.INVALID_PARAMS
             server.service.closing.set()
+
+    asyncio.run(main())
+
+
+@both
+def test_a_failure_of_the_server_is_told_in_no_words_of_its_own(
+    tmp_path: Path, mode: Mode, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError(SECRET)
+
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server, client_of(server, mode) as client:
+            monkeypatch.setattr(Service, "agents", fail)
+            monkeypatch.setattr(Service, "start", fail)
+            for request in (client.list_prompts, lambda: client.call_tool("greet", {"name": "Ada"})):
+                with pytest.raises(MCPError) as caught:
+                    await request()
+                assert caught.value.code == types.INTERNAL_ERROR
+                assert SECRET not in str(caught.value)
+            assert SECRET in caplog.text
 
     asyncio.run(main())
 
@@ -195,7 +217,26 @@ def test_a_client_without_forms_is_told_the_question(tmp_path: Path) -> None:
                 with pytest.raises(MCPError, match=r"What of rain\?") as caught:
                     await client.call_tool("asker", {"topic": "rain"})
                 assert caught.value.code == types.MISSING_REQUIRED_CLIENT_CAPABILITY
-            assert [record.outcome for record in await server.engine.list()] == ["canceled", "canceled"]
+            runs = [record.run for record in await server.engine.list()]
+            assert [(await server.engine.result(run)).outcome for run in runs] == ["canceled", "canceled"]
+
+    asyncio.run(main())
+
+
+def test_a_client_that_fails_to_ask_ends_the_run(tmp_path: Path) -> None:
+    async def fail(context: object, params: object) -> types.ErrorData:
+        del context, params
+        return types.ErrorData(code=-32000, message="no screen")
+
+    async def main() -> None:
+        async with (
+            running(tmp_path, agents=MCP_AGENTS) as server,
+            client_of(server, "legacy", elicitation_callback=fail) as client,
+        ):
+            with pytest.raises(MCPError, match="no screen"):
+                await client.call_tool("asker", {"topic": "rain"})
+            run = (await server.engine.list())[0].run
+            assert (await asyncio.wait_for(server.engine.result(run), 10)).outcome == "canceled"
 
     asyncio.run(main())
 

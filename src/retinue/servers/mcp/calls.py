@@ -89,12 +89,13 @@ class ToolCall:
             await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             leaving.cancel()
-            if not following.done():
-                following.cancel()
-                if not self.service.closing.is_set():
-                    with anyio.CancelScope(shield=True):
-                        await self.service.engine.cancel(self.run, reason="The client went away.")
-        if not following.done():
+            has_left = not following.done()
+            following.cancel()
+            # Nobody will hear of a run whose question was refused either.
+            if (has_left or following.exception()) and not self.service.closing.is_set():
+                with anyio.CancelScope(shield=True):
+                    await self.service.engine.cancel(self.run, reason="The client went away.")
+        if has_left:
             raise Canceled("The client went away.")
         return following.result()
 
@@ -134,7 +135,6 @@ class ToolCall:
         if key is None:
             return None  # it was answered before, or through another door
         if not can_ask(self.context):
-            await self._cancel()
             message = f"The agent asks, and your client cannot show questions: {question.text}"
             if self.is_modern:
                 needed: JsonMapping = {"requiredCapabilities": {"elicitation": {}}}
@@ -158,7 +158,6 @@ class ToolCall:
             return True
         except InvalidInput:
             if not self.is_modern:  # the person is not asked twice for one answer
-                await self._cancel()
                 raise
         return False
 

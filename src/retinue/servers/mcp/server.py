@@ -1,5 +1,6 @@
 """The door: one low-level server for both revisions of the protocol, over streamable HTTP and over stdio."""
 
+import logging
 import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -11,11 +12,13 @@ import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -26,7 +29,7 @@ from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.engine.blocking import in_thread
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
 from retinue.servers.mcp.calls import DISCONNECTED, Context, ToolCall
@@ -52,6 +55,8 @@ from retinue.servers.mcp.tools import (
     skill_tools,
 )
 from retinue.servers.service import Service, UnknownRun
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
 
 DOOR: Final = "mcp"
 PATH: Final = "/mcp"
@@ -99,6 +104,7 @@ class McpDoor:
         )
         security = RequestStateSecurity.ephemeral(ttl=_ANSWER_S)
         security.bind_principal = lambda context: self._caller(context).owner
+        self.server.middleware.insert(0, _hide_failures)
         self.server.middleware.append(RequestStateBoundary(security, default_audience="retinue"))
         self.server.extensions[TASKS] = {}
         self.server.add_request_handler("tasks/get", TaskParams, self._get_task)
@@ -130,10 +136,7 @@ class McpDoor:
         if caller is None:
             raise MCPError(types.INVALID_REQUEST, "Nobody may call this server here.")
         hops: object = (context.meta or {}).get(HOPS_META, 0)
-        try:
-            return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
-        except InvalidInput as error:
-            raise _rpc_error(error) from None
+        return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
 
     @cached_property
     def _tools(self) -> dict[str, SkillTool]:
@@ -199,10 +202,7 @@ class McpDoor:
         check_access(context, params)
         caller = self._caller(context)
         record, _ = await find_task(self._service, caller, params, self._tools)
-        try:
-            await update_task(self._service, caller, record, params)
-        except RetinueError as error:
-            raise _rpc_error(error) from None
+        await update_task(self._service, caller, record, params)
         return {}
 
     async def _cancel_task(self, context: Context, params: TaskParams) -> JsonMapping:
@@ -225,10 +225,7 @@ class McpDoor:
         return definition
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        try:
-            return expand_prompt(self._command(context, params.name), params.arguments or {})
-        except InvalidInput as error:
-            raise _rpc_error(error) from None
+        return expand_prompt(self._command(context, params.name), params.arguments or {})
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         if not isinstance(params.ref, types.PromptReference):
@@ -319,5 +316,15 @@ class _Endpoint:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _rpc_error(error: RetinueError) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, " ".join(filter(None, (error.message, error.hint))))
+async def _hide_failures(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Errors as those of JSON-RPC. In older revisions the SDK would send the words of any exception."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except RetinueError as error:
+        fault = public_fault(Fault.from_error(error), run="")
+        raise MCPError(types.INVALID_PARAMS, " ".join(filter(None, (fault.message, fault.hint)))) from None
+    except Exception:
+        _LOGGER.exception("%s failed", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, "The server failed. Its operator finds the reason in its log.") from None
