@@ -4,17 +4,22 @@ import asyncio
 import base64
 import json
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import httpx
 import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
 from retinue.agents.port import Agent
 from retinue.contract.event import QuestionAsked
+from retinue.errors import NotInstalled
+from retinue.servers import app as app_module
 from retinue.servers.admission import HOPS_HEADER, MAX_HOPS
+from retinue.servers.app import application, installed_doors
 from retinue.servers.keys import Key
 from retinue.servers.mcp.calls import ProgressMeter
 from retinue.servers.mcp.tools import LONGEST_NAME, skill_tools
@@ -427,3 +432,35 @@ def test_names_of_tools_are_short_plain_and_stay_apart() -> None:
     assert list(tools)[2:] == ["clerk", "clerk__file"]
     assert len(tools) == 4
     assert all(re.fullmatch(f"[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}", name) for name in tools)
+
+
+def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server:
+            app = application(server.service, doors=("mcp",))
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                assert (await client.get("/health")).status_code == 200
+                assert (await client.get("/openapi.json")).status_code == 404
+            monkeypatch.setitem(sys.modules, "retinue.servers.mcp", None)
+            with pytest.raises(NotInstalled) as caught:
+                application(server.service)
+            assert "retinue[mcp]" in caught.value.hint
+            assert (await server.client.get("/health")).status_code == 200
+
+    asyncio.run(main())
+    assert set(installed_doors()) == {"http", "mcp"}
+    monkeypatch.setattr(app_module, "find_spec", lambda name: None if name == "mcp" else object())
+    assert installed_doors() == ("http",)
+
+
+def test_requests_are_counted(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server:
+            client = server.client_for("slow", rate=1)
+            answers = [await client.post("/mcp", json=INITIALIZE, headers=JSON_OR_EVENTS) for _ in range(2)]
+            assert [answer.status_code for answer in answers] == [200, 429]
+            assert int(answers[1].headers["retry-after"]) > 1
+            assert answers[1].json()["error"]["data"]["code"] == "budget_exceeded"
+
+    asyncio.run(main())
