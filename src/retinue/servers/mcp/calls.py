@@ -106,8 +106,9 @@ class ToolCall:
             if pending := await self._pending():
                 return self._input_required(pending)
         meter = ProgressMeter()
-        async with aclosing(self.service.follow(self.run)) as events:
-            async for event in events:
+        async with aclosing(self.service.events(self.run)) as events:
+            async for each in events:
+                event = each.event
                 match event.body:
                     case NodeFinished(result) if not event.node and event.run == self.run:
                         return await self._to_result(result)

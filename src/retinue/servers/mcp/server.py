@@ -48,9 +48,11 @@ from retinue.servers.mcp.tasks import (
 )
 from retinue.servers.mcp.tools import (
     BYTES,
+    LARGEST_RESOURCE,
     SkillTool,
     artifact_uri,
     error_result,
+    read_artifact,
     resource_contents,
     skill_tools,
 )
@@ -255,12 +257,14 @@ class McpDoor:
         caller, match = self._caller(context), _ARTIFACT.fullmatch(params.uri)
         workspace = self._service.orchestrator.workspace
         try:
-            if match is None or workspace is None:
+            if match is None:
                 raise UnknownRun(params.uri)
             record = await self._service.find(caller, match[1])
             artifact = (await self._service.state(record)).artifacts[int(match[2])]
-            data = await in_thread(workspace.read_bytes, artifact.path)
-        except (RetinueError, IndexError):
+            data = await in_thread(read_artifact, artifact, workspace, LARGEST_RESOURCE)
+            if data is None:
+                raise UnknownRun(params.uri)
+        except (UnknownRun, IndexError):
             raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri}) from None
         return types.ReadResourceResult(contents=[resource_contents(data, params.uri, artifact.media_type or BYTES)])
 

@@ -26,6 +26,8 @@ LONGEST_NAME: Final = 48
 """Clients put the name of the server before a tool's, and models take 64 letters together."""
 LARGEST_ARTIFACTS: Final = 4 * 2**20
 """Bytes of files in one answer."""
+LARGEST_RESOURCE: Final = 32 * 2**20
+"""Bytes of a file that is read by itself."""
 BYTES: Final = "application/octet-stream"
 RUN_META: Final = "retinue/run"
 """The key of `_meta` that names the run behind an answer."""
@@ -147,10 +149,7 @@ def _artifact_block(
 ) -> tuple[types.ContentBlock, int]:
     """A file as content, and how many bytes it has; a link where there is no room for it, or it is gone."""
     media_type = artifact.media_type or BYTES
-    try:
-        data = workspace.read_bytes(artifact.path, max_bytes=room) if workspace is not None else None
-    except RetinueError:
-        data = None
+    data = read_artifact(artifact, workspace, room)
     if data is None:
         name = artifact.path.rpartition("/")[2]
         return types.ResourceLink(uri=uri, name=name, mime_type=media_type, size=artifact.size), 0
@@ -159,6 +158,18 @@ def _artifact_block(
     if media_type.startswith("audio/"):
         return types.AudioContent(data=base64.b64encode(data).decode(), mime_type=media_type), len(data)
     return types.EmbeddedResource(resource=resource_contents(data, uri, media_type)), len(data)
+
+
+def read_artifact(artifact: Artifact, workspace: Workspace | None, max_bytes: int) -> bytes | None:
+    """What a file holds; None when it is too large, or not there any more as the run left it.
+
+    By now it may hold what another caller's run wrote.
+    """
+    try:
+        data = workspace.read_bytes(artifact.path, max_bytes=max_bytes) if workspace is not None else None
+    except RetinueError:
+        return None
+    return data if data is not None and hashlib.sha256(data).hexdigest() == artifact.sha256 else None
 
 
 def artifact_uri(run: str, number: str | int) -> str:
