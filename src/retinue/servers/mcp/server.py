@@ -179,6 +179,7 @@ class McpDoor:
                 with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
                     run = await self._start(caller, tool, params.arguments or {})
                 if becomes_task(context, tool):
+                    await self._service.keep()
                     record = await self._service.find(caller, run)
                     return {"resultType": "task", **task_json(record)}
             call = ToolCall(self._service, context, caller, tool, run)
@@ -276,13 +277,27 @@ class _Endpoint:
         self._service, self._sessions = service, sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request, and count it."""
+        status, is_open = 0, False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal status, is_open
+            status = message.get("status", status)
+            is_open = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
         try:
             caller = self._service.admission.authenticate(Headers(scope=scope))
             self._service.admission.check_rate(caller)
         except RetinueError as error:
-            await error_response(error, rpc=True)(scope, receive, send)
-            return
+            await error_response(error, rpc=True)(scope, receive, watched_send)
+        else:
+            await self._answer(caller, scope, receive, watched_send)
+            if is_open and self._service.closing.is_set():
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        self._service.metrics.count_request(DOOR, scope["method"], status)
+
+    async def _answer(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
         disconnected = anyio.Event()
         # Sessions belong to whoever opened them, by this class and no other. The key itself is not needed for that.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.owner, scopes=[]))
@@ -297,27 +312,16 @@ class _Endpoint:
         if scope["method"] != "GET":
             await self._sessions.handle_request(scope, watched_receive, send)
             return
-        await self._stream(scope, watched_receive, send)
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A stream that has no end of its own: it ends when the server stops."""
-        state = {"open": False}
-
-        async def watched_send(message: Message) -> None:
-            state["open"] = message["type"] == "http.response.start" or message.get("more_body", False)
-            await send(message)
-
+        # A stream for messages of the server has no end of its own. It ends when the server stops.
         async with anyio.create_task_group() as group:
 
             async def serve() -> None:
-                await self._sessions.handle_request(scope, receive, watched_send)
+                await self._sessions.handle_request(scope, watched_receive, send)
                 group.cancel_scope.cancel()
 
             group.start_soon(serve)
             await self._service.closing.wait()
             group.cancel_scope.cancel()
-        if state["open"] and self._service.closing.is_set():
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _hide_failures(ctx: Context, call_next: CallNext) -> HandlerResult:
