@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
+LONGEST_S: Final = 30.0
+"""Seconds that a caller is kept waiting for a skill that may take longer."""
+
 
 _BEGINNING: Final = RunCursor()
 
@@ -338,21 +341,22 @@ class Service:
     async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
         """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
         stop = asyncio.ensure_future(self.closing.wait())
+        step: asyncio.Future[FollowedEvent | None] | None = None
         async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
             try:
                 while True:
                     step = asyncio.ensure_future(anext(events, None))
                     await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                    if not step.done():
-                        step.cancel()
-                        await asyncio.wait({step})
-                        return
-                    if (item := step.result()) is None:
+                    if not step.done() or (item := step.result()) is None:
                         return
                     if (public := public_event(item.event, root=self.root)) is not None:
                         yield FollowedEvent(public, item.cursor)
             finally:
                 stop.cancel()
+                if step is not None and not step.done():
+                    step.cancel()
+                    with anyio.CancelScope(shield=True):  # a generator at work cannot be closed
+                        await asyncio.wait({step})
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids."""
