@@ -25,7 +25,7 @@ from retinue.errors import Unavailable
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.servers.admission import Admission
 from retinue.servers.app import LOCAL_NAMES, RPC_PATHS
-from retinue.servers.guard import Guard
+from retinue.servers.guard import RequestGuard
 from retinue.servers.keys import KeyStore
 from retinue.servers.mcp import McpDoor
 from retinue.servers.server import listen, serve
@@ -254,7 +254,7 @@ async def main(port: int, *, fixtures: bool) -> None:
             if fixtures:
                 mount(door.server)
             app = Starlette(routes=door.routes, lifespan=door.lifespan)
-            await serve(Guard(app, hosts=LOCAL_NAMES, rpc_paths=RPC_PATHS), service, sock, on_ready=lambda: None)
+            await serve(RequestGuard(app, hosts=LOCAL_NAMES, rpc_paths=RPC_PATHS), service, sock, on_ready=lambda: None)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from retinue.engine.journal import Journal
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.servers.admission import Admission
 from retinue.servers.app import application
-from retinue.servers.keys import Key, KeyStore
+from retinue.servers.keys import ApiKey, KeyStore
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 from retinue.tools.workspace import Workspace
@@ -111,7 +111,7 @@ class Server:
 
     def client_for(self, name: str, **limits: Any) -> httpx.AsyncClient:
         """A client with a new key of that name."""
-        secret = self.keys.add(Key(name=name, **limits))
+        secret = self.keys.add(ApiKey(name=name, **limits))
         client = httpx.AsyncClient(
             base_url=self.address, headers={"authorization": f"Bearer {secret}"}, trust_env=False, timeout=30
         )

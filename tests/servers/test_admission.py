@@ -10,7 +10,7 @@ import pytest
 from retinue.contract.task import Context, Limits, OutputWish, Task
 from retinue.errors import AccessDenied, BudgetExceeded, InvalidInput, RetinueError, Unauthenticated, UnknownName
 from retinue.servers.admission import ANONYMOUS, MAX_HOPS, Admission, Caller
-from retinue.servers.keys import Key, KeyStore
+from retinue.servers.keys import ApiKey, KeyStore
 from tests.servers.parts import message, running
 
 
@@ -19,7 +19,7 @@ def admission(folder: Path, **settings: Any) -> Admission:
 
 
 def caller(**limits: Any) -> Caller:
-    return Caller(Key(name="ada", **limits), "key:ada")
+    return Caller(ApiKey(name="ada", **limits), "key:ada")
 
 
 def admit(folder: Path, wish: Task, who: Caller = ANONYMOUS, *, skill: str | None = "greet") -> Any:
@@ -93,7 +93,7 @@ def test_a_key_opens_what_it_names(tmp_path: Path) -> None:
 def test_keys_are_shown_once_and_kept_as_hashes(tmp_path: Path) -> None:
     now = [1_000]
     store = KeyStore(tmp_path, clock=lambda: now[0])
-    secret = store.add(Key(name="ci", expires_ns=2_000))
+    secret = store.add(ApiKey(name="ci", expires_ns=2_000))
     text = (tmp_path / "keys.json").read_text()
     assert secret not in text
     assert secret[4:] not in text
@@ -101,7 +101,7 @@ def test_keys_are_shown_once_and_kept_as_hashes(tmp_path: Path) -> None:
     other = KeyStore(tmp_path, clock=lambda: now[0])  # as a server that runs meanwhile
     assert other.find(secret).name == "ci"
     with pytest.raises(InvalidInput, match="already"):
-        store.add(Key(name="ci"))
+        store.add(ApiKey(name="ci"))
     with pytest.raises(Unauthenticated) as unknown:
         other.find("rtn_wrong")
     now[0] = 2_000
@@ -119,12 +119,12 @@ def test_keys_are_shown_once_and_kept_as_hashes(tmp_path: Path) -> None:
 
 def test_a_damaged_store_opens_nothing_and_is_kept(tmp_path: Path) -> None:
     store = KeyStore(tmp_path)
-    secret = store.add(Key(name="ci"))
+    secret = store.add(ApiKey(name="ci"))
     (tmp_path / "keys.json").write_text('{"format": 1, "keys": {"x": {"name": "all", "effects": ["everything"]}}}')
     with pytest.raises(RetinueError, match="damaged"):
         store.find(secret)
     assert not store.has_keys()
-    store.add(Key(name="new"))
+    store.add(ApiKey(name="new"))
     assert [key.name for key in store.list()] == ["new"]
     assert len(list(tmp_path.glob("keys.damaged-*"))) == 1
 

@@ -20,7 +20,7 @@ from retinue.errors import NotInstalled
 from retinue.servers import app as app_module
 from retinue.servers.admission import HOPS_HEADER, MAX_HOPS
 from retinue.servers.app import application, installed_doors
-from retinue.servers.keys import Key
+from retinue.servers.keys import ApiKey
 from retinue.servers.mcp.calls import ProgressMeter
 from retinue.servers.mcp.tools import LONGEST_NAME, skill_tools
 from retinue.servers.service import Service
@@ -268,7 +268,7 @@ def test_an_approval_never_goes_to_the_caller(tmp_path: Path, mode: Mode) -> Non
 def test_the_state_of_a_question_is_sealed_for_one_caller_and_one_call(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path, agents=MCP_AGENTS) as server:
-            first, second = (server.keys.add(Key(name=name)) for name in ("ada", "eve"))
+            first, second = (server.keys.add(ApiKey(name=name)) for name in ("ada", "eve"))
             async with (
                 client_of(server, "2026-07-28", key=first, elicitation_callback=accept) as ada,
                 client_of(server, "2026-07-28", key=second, elicitation_callback=accept) as eve,
@@ -306,7 +306,7 @@ def test_the_state_of_a_question_is_sealed_for_one_caller_and_one_call(tmp_path:
 def test_files_come_as_images_sounds_and_embedded_resources(tmp_path: Path, mode: Mode) -> None:
     async def main() -> None:
         async with running(tmp_path, agents=MCP_AGENTS) as server:
-            keys = [server.keys.add(Key(name=name, effects=("read", "write"))) for name in ("ada", "eve")]
+            keys = [server.keys.add(ApiKey(name=name, effects=("read", "write"))) for name in ("ada", "eve")]
             async with client_of(server, mode, key=keys[0]) as client, client_of(server, mode, key=keys[1]) as eve:
                 text, image, sound, file, blob = (await client.call_tool("painter", {})).content
                 assert isinstance(text, types.TextContent)
@@ -331,12 +331,12 @@ def test_files_come_as_images_sounds_and_embedded_resources(tmp_path: Path, mode
 def test_a_key_opens_its_agents_over_its_doors_and_nothing_else(tmp_path: Path, mode: Mode) -> None:
     async def main() -> None:
         async with running(tmp_path, agents=MCP_AGENTS, anonymous=False) as server:
-            narrow = server.keys.add(Key(name="narrow", agents=("gre*",)))
+            narrow = server.keys.add(ApiKey(name="narrow", agents=("gre*",)))
             async with client_of(server, mode, key=narrow) as client:
                 assert [tool.name for tool in (await client.list_tools()).tools] == ["greet"]
                 with pytest.raises(MCPError, match="Unknown tool"):
                     await client.call_tool("counter", {"last": 1})
-            elsewhere = server.keys.add(Key(name="elsewhere", doors=("http",)))
+            elsewhere = server.keys.add(ApiKey(name="elsewhere", doors=("http",)))
             async with client_of(server, mode, key=elsewhere) as client:
                 assert (await client.list_tools()).tools == []
             refused = await server.client.post("/mcp", json=INITIALIZE, headers=JSON_OR_EVENTS)

@@ -23,7 +23,7 @@ from retinue.contract.definition import Effect
 from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 from retinue.servers.admission import FREE_USD, Admission
-from retinue.servers.keys import Key, KeyStore
+from retinue.servers.keys import ApiKey, KeyStore
 
 if TYPE_CHECKING:
     from retinue.servers.app import Door
@@ -52,7 +52,7 @@ def serve_agents(
         raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[serve]`.") from None
     settings = project.settings
     cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
-    local_key = Key(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
+    local_key = ApiKey(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
     is_open = anonymous or settings.get("serve.anonymous")
     keys = KeyStore(user_paths.state_dir())
     is_local = _is_loopback(host)
@@ -169,7 +169,7 @@ def add_key(
 ) -> None:
     """Make a key and show it, this once."""
     try:
-        key = Key(
+        key = ApiKey(
             name=name,
             agents=tuple(agents) or ("*",),
             doors=tuple(doors),

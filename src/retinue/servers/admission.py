@@ -22,7 +22,7 @@ from retinue.errors import (
     Unavailable,
     UnknownName,
 )
-from retinue.servers.keys import Key, KeyStore
+from retinue.servers.keys import ApiKey, KeyStore
 
 if TYPE_CHECKING:
     from retinue.llm.models import Models
@@ -39,7 +39,7 @@ FREE_USD: Final = 1e-9
 """The cost limit of who pays for nothing: less than any call costs, since with nothing left no agent is called at all,
 not even one that asks no model."""
 
-_ANONYMOUS: Final = Key(name="anonymous", max_cost_usd=FREE_USD)
+_ANONYMOUS: Final = ApiKey(name="anonymous", max_cost_usd=FREE_USD)
 """Who needs no key on this machine: reads, and pays for nothing."""
 
 
@@ -53,7 +53,7 @@ class Caller:
         hops: Servers that passed the request on already.
     """
 
-    key: Key
+    key: ApiKey
     owner: str
     hops: int = 0
 

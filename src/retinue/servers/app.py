@@ -10,9 +10,9 @@ from starlette.types import ASGIApp
 from retinue.errors import NotInstalled
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.servers.admission import Admission, Caller
-from retinue.servers.guard import Guard
+from retinue.servers.guard import RequestGuard
 from retinue.servers.http import http_app
-from retinue.servers.keys import Key
+from retinue.servers.keys import ApiKey
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 
@@ -51,7 +51,7 @@ def application(
         door = _mcp_door(service)
         app.router.routes += door.routes
         app.router.lifespan_context = door.lifespan
-    return Guard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
+    return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
 
 
 def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
@@ -62,7 +62,7 @@ def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
     return McpDoor(service, local=local)
 
 
-async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: Key, stdout: IO[str]) -> None:
+async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: ApiKey, stdout: IO[str]) -> None:
     """Serve the agents of an orchestrator to one MCP client on stdin and stdout, until it closes them.
 
     Args:

@@ -19,7 +19,7 @@ _ONCE: Final = ("authorization", "content-length", "content-type", "host", "orig
 _TRICKS: Final = (b"%2f", b"%5c", b"%00", b"%2e", b"\\", b"//", b"/./", b"/../")
 
 
-class Guard:
+class RequestGuard:
     """An ASGI application in front of another. The body is read whole before that one is called.
 
     Args:

@@ -22,7 +22,7 @@ _PREFIX: Final = "rtn_"
 """What every key begins with, so that scanners for leaked secrets can find it."""
 
 
-class Key(Model):
+class ApiKey(Model):
     """What the holder of a key may do.
 
     Attributes:
@@ -58,11 +58,11 @@ class Key(Model):
         return self.expires_ns is not None and self.expires_ns <= now_ns
 
 
-class _Store(Model):
+class _KeyFile(Model):
     """The file: keys by the SHA-256 of the secret. A secret is 256 bits of chance, so no slow hash is needed."""
 
     format: Literal[1] = 1
-    keys: dict[str, Key] = Field(default_factory=dict[str, Key])
+    keys: dict[str, ApiKey] = Field(default_factory=dict[str, ApiKey])
 
 
 class KeyStore:
@@ -74,12 +74,12 @@ class KeyStore:
     """
 
     def __init__(self, state: Path, *, clock: Callable[[], int] = time.time_ns) -> None:
-        self._file = PrivateFile(state / "keys.json", _Store(), name="key store", command="retinue keys add NAME")
+        self._file = PrivateFile(state / "keys.json", _KeyFile(), name="key store", command="retinue keys add NAME")
         self._clock = clock
         self._version: tuple[int, int, int] | None = None
-        self._keys: dict[str, Key] = {}
+        self._keys: dict[str, ApiKey] = {}
 
-    def add(self, key: Key) -> str:
+    def add(self, key: ApiKey) -> str:
         """Keep a new key and give its secret, which is not kept.
 
         Raises:
@@ -97,7 +97,7 @@ class KeyStore:
             store.keys[_digest(secret)] = key.model_copy(update={"created_ns": self._clock()})
         return secret
 
-    def list(self) -> list[Key]:
+    def list(self) -> list[ApiKey]:
         """All keys, by name, those that have expired too.
 
         Raises:
@@ -121,7 +121,7 @@ class KeyStore:
             for digest in digests:
                 del store.keys[digest]
 
-    def find(self, secret: str) -> Key:
+    def find(self, secret: str) -> ApiKey:
         """The key of a secret.
 
         Raises:

@@ -23,7 +23,7 @@ CLOSE_S: Final = 20
 """How long answers under way may take when the server stops."""
 
 
-class _Protocol(H11Protocol):
+class _Connection(H11Protocol):
     """A connection that is closed when a request does not arrive in time. uvicorn waits for ever."""
 
     _deadline: asyncio.TimerHandle | None = None
@@ -105,7 +105,7 @@ async def serve(app: ASGIApp, service: Service, sock: socket.socket, *, on_ready
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
     settings: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False, "proxy_headers": False}
     config = uvicorn.Config(
-        app, http=_Protocol, ws="none", timeout_keep_alive=15, timeout_graceful_shutdown=CLOSE_S, **settings
+        app, http=_Connection, ws="none", timeout_keep_alive=15, timeout_graceful_shutdown=CLOSE_S, **settings
     )
     watching = asyncio.create_task(service.watch_loop())
     try:

@@ -41,7 +41,7 @@ from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
-from retinue.servers.metrics import Metrics
+from retinue.servers.metrics import ServerMetrics
 
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
@@ -84,7 +84,7 @@ class Service:
     root: str = ""
     active: str = ""
     closing: anyio.Event = field(default_factory=anyio.Event)
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
     _open: dict[str, str] = field(default_factory=dict[str, str])
     _held_at_s: float = -math.inf
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])

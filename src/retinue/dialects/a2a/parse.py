@@ -174,28 +174,30 @@ def parse_result(
         if response.id != 1:
             extras.add("rpc", {"id": response.id})
         if response.error is not None:
-            return _from_error(response.error, _Answer("jsonrpc", "/error", context, notes, extras))
+            return _from_error(response.error, _AnswerFields("jsonrpc", "/error", context, notes, extras))
         value, path, form = response.result or {}, "/result", "jsonrpc"
     elif isinstance(value.get("error"), dict) and "status" not in value:
-        return _from_error(cast("JsonMapping", value["error"]), _Answer("http", "/error", context, notes, extras))
+        return _from_error(cast("JsonMapping", value["error"]), _AnswerFields("http", "/error", context, notes, extras))
     for key in ("task", "message", "statusUpdate"):
         if isinstance(value.get(key), dict):
             extras.take("response", value, {key}, notes, path)
             return _from_payload(
-                key, cast("JsonObject", value[key]), _Answer(form, f"{path}/{key}", context, notes, extras)
+                key, cast("JsonObject", value[key]), _AnswerFields(form, f"{path}/{key}", context, notes, extras)
             )
     if "status" in value:
-        return _from_payload("task", value, _Answer("task" if form == "http" else form, path, context, notes, extras))
+        return _from_payload(
+            "task", value, _AnswerFields("task" if form == "http" else form, path, context, notes, extras)
+        )
     if "parts" in value:
         form = "message" if form == "http" else form
-        return _from_payload("message", value, _Answer(form, path, context, notes, extras))
+        return _from_payload("message", value, _AnswerFields(form, path, context, notes, extras))
     fix = "Send a `task` or a `message`."
     notes.add("payload", "There is neither a task nor a message.", path=path, fix=fix, severity="error")
     return refuse(notes, OutputInvalid)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _AnswerFields:
     """An answer that is being read: its form, its place in the text, what is known of it, and what is found."""
 
     form: str
@@ -222,7 +224,7 @@ class _Answer:
         return Parsed(Result(**fields), self.form, tuple(self.notes.findings))
 
 
-def _from_payload(key: str, value: JsonObject, answer: _Answer) -> Parsed[Result]:
+def _from_payload(key: str, value: JsonObject, answer: _AnswerFields) -> Parsed[Result]:
     notes, extras, path = answer.notes, answer.extras, answer.path
     if key == "message":
         # A peer that answers by a message where a task may stand is answered likewise.
@@ -235,7 +237,7 @@ def _from_payload(key: str, value: JsonObject, answer: _Answer) -> Parsed[Result
     return _from_task(validate(value, TaskObject, notes, path, OutputInvalid), answer)
 
 
-def _from_message(message: Message, answer: _Answer) -> Parsed[Result]:
+def _from_message(message: Message, answer: _AnswerFields) -> Parsed[Result]:
     """A result out of a message that is all of the answer."""
     content, facts = answer.parts(message.parts, "/parts"), message_facts(message)
     task_id = facts.pop("taskId", "")
@@ -265,7 +267,7 @@ def _from_message(message: Message, answer: _Answer) -> Parsed[Result]:
     )
 
 
-def _from_task(task: TaskObject, answer: _Answer) -> Parsed[Result]:
+def _from_task(task: TaskObject, answer: _AnswerFields) -> Parsed[Result]:
     """A result out of a task: the status says how far it is and why, the artifacts hold what came of it."""
     status, extras = task.status, answer.extras
     metadata = dict(task.metadata)
@@ -326,7 +328,7 @@ def _ending(state: State, overlay: Result, block: Block, notes: Diagnostics) -> 
     return lifecycle, overlay.outcome
 
 
-def _read_artifacts(task: TaskObject, content: Content, answer: _Answer) -> tuple[FileArtifact, ...]:
+def _read_artifacts(task: TaskObject, content: Content, answer: _AnswerFields) -> tuple[FileArtifact, ...]:
     """The files among the artifacts; what the others say in text and data joins `content`."""
     files: list[FileArtifact] = []
     for at, artifact in enumerate(task.artifacts):
@@ -344,7 +346,7 @@ def _read_artifacts(task: TaskObject, content: Content, answer: _Answer) -> tupl
     return tuple(files)
 
 
-def _from_error(error: JsonMapping, answer: _Answer) -> Parsed[Result]:
+def _from_error(error: JsonMapping, answer: _AnswerFields) -> Parsed[Result]:
     """A result out of an error: nothing was begun, or it broke so that there is no task."""
     key = "data" if answer.form == "jsonrpc" else "details"
     code, message = error.get("code"), error.get("message")

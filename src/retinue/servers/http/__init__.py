@@ -1,5 +1,5 @@
 """The door of spec 004: a card, generic tasks and a route a skill, and beside them the runs themselves."""
 
-from .app import http_app
+from .routes import http_app
 
 __all__ = ["http_app"]

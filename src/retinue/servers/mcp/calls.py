@@ -21,7 +21,7 @@ from retinue.engine.base import RunRecord
 from retinue.errors import Canceled, InvalidInput
 from retinue.servers.admission import Caller
 from retinue.servers.mcp.questions import answer_value, by_key, form_schema, input_requests
-from retinue.servers.mcp.tools import SkillTool, tool_result
+from retinue.servers.mcp.tools import McpSkill, tool_result
 from retinue.servers.service import Service
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
@@ -51,7 +51,7 @@ class ProgressMeter:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class McpCall:
     """A call whose run has been started.
 
     Attributes:
@@ -64,7 +64,7 @@ class ToolCall:
     service: Service
     context: Context
     caller: Caller
-    tool: SkillTool
+    tool: McpSkill
     run: str
 
     @property

@@ -32,7 +32,7 @@ from retinue.engine.blocking import in_thread
 from retinue.errors import RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
-from retinue.servers.mcp.calls import DISCONNECTED, Context, ToolCall
+from retinue.servers.mcp.calls import DISCONNECTED, Context, McpCall
 from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
     TASKS,
@@ -49,7 +49,7 @@ from retinue.servers.mcp.tasks import (
 from retinue.servers.mcp.tools import (
     BYTES,
     LARGEST_RESOURCE,
-    SkillTool,
+    McpSkill,
     artifact_uri,
     error_result,
     read_artifact,
@@ -141,7 +141,7 @@ class McpDoor:
         return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
 
     @cached_property
-    def _tools(self) -> dict[str, SkillTool]:
+    def _tools(self) -> dict[str, McpSkill]:
         return skill_tools(self._service.registry.agents())
 
     @cached_property
@@ -152,7 +152,7 @@ class McpDoor:
         tool = self._descriptions.get(name)  # a lookup: without it, every call lists all tools
         return None if tool is None else tool.input_schema
 
-    def _tool(self, caller: Caller, name: str) -> SkillTool:
+    def _tool(self, caller: Caller, name: str) -> McpSkill:
         tool = self._tools.get(name)
         if tool is None or not caller.key.opens(tool.agent.definition.name, DOOR):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:80]}")
@@ -182,12 +182,12 @@ class McpDoor:
                     await self._service.keep()
                     record = await self._service.find(caller, run)
                     return {"resultType": "task", **task_json(record)}
-            call = ToolCall(self._service, context, caller, tool, run)
+            call = McpCall(self._service, context, caller, tool, run)
             return await call.answer(params.input_responses, resumed=resumed)
         except RetinueError as error:
             return error_result(public_fault(Fault.from_error(error), run=run, root=self._service.root), run=run)
 
-    async def _start(self, caller: Caller, tool: SkillTool, arguments: JsonMapping) -> str:
+    async def _start(self, caller: Caller, tool: McpSkill, arguments: JsonMapping) -> str:
         definition = tool.agent.definition
         wish = Task(id="", agent=definition.name, skill=tool.skill.name, parameters=arguments)
         return await self._service.start(

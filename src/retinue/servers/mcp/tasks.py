@@ -13,7 +13,7 @@ from retinue.errors import Canceled
 from retinue.servers.admission import Caller
 from retinue.servers.mcp.calls import Context, can_ask, take_responses
 from retinue.servers.mcp.questions import by_key, input_requests
-from retinue.servers.mcp.tools import SkillTool, tool_result
+from retinue.servers.mcp.tools import McpSkill, tool_result
 from retinue.servers.service import LONGEST_S, Service, UnknownRun
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
@@ -36,7 +36,7 @@ class UpdateTaskParams(TaskParams):
     input_responses: dict[str, Any] | None = None
 
 
-def becomes_task(context: Context, tool: SkillTool) -> bool:
+def becomes_task(context: Context, tool: McpSkill) -> bool:
     """Whether a call is answered with a task: it may take long, and the client knows what a task is."""
     return _knows_tasks(context) and (tool.skill.timeout_s or 0) > LONGEST_S
 
@@ -68,7 +68,7 @@ def task_json(record: RunRecord, *, status: str = "working") -> JsonMapping:
     }
 
 
-async def show_task(service: Service, context: Context, record: RunRecord, tool: SkillTool) -> JsonMapping:
+async def show_task(service: Service, context: Context, record: RunRecord, tool: McpSkill) -> JsonMapping:
     """What a task is at, what it asks, or what it came to."""
     if record.ended_ns is None:
         questions = by_key(await service.questions(record))
@@ -102,8 +102,8 @@ async def update_task(service: Service, caller: Caller, record: RunRecord, param
 
 
 async def find_task(
-    service: Service, caller: Caller, params: TaskParams, tools: dict[str, SkillTool]
-) -> tuple[RunRecord, SkillTool]:
+    service: Service, caller: Caller, params: TaskParams, tools: dict[str, McpSkill]
+) -> tuple[RunRecord, McpSkill]:
     """The run of a task, and its tool.
 
     Raises:

@@ -37,7 +37,7 @@ _IMAGES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"
 
 
 @dataclass(frozen=True, slots=True)
-class SkillTool:
+class McpSkill:
     """One skill as a tool.
 
     Attributes:
@@ -72,16 +72,16 @@ class SkillTool:
         )
 
 
-def skill_tools(agents: tuple[Agent, ...]) -> dict[str, SkillTool]:
+def skill_tools(agents: tuple[Agent, ...]) -> dict[str, McpSkill]:
     """The skills of these agents that can be called here, by the names of their tools."""
-    tools: dict[str, SkillTool] = {}
+    tools: dict[str, McpSkill] = {}
     for agent in agents:
         definition = agent.definition
         major = None if definition.major == 1 else definition.major
         for skill in definition.skills:
             if not skill.unavailable:
                 name = _short_name(write_tool_name(definition.name, major=major, skill=skill.name))
-                tools.setdefault(name, SkillTool(name, agent, skill))
+                tools.setdefault(name, McpSkill(name, agent, skill))
     return tools
 
 
@@ -95,9 +95,7 @@ def _short_name(name: str) -> str:
 # Answers
 
 
-async def tool_result(
-    result: Result, tool: SkillTool, *, run: str, workspace: Workspace | None
-) -> types.CallToolResult:
+async def tool_result(result: Result, tool: McpSkill, *, run: str, workspace: Workspace | None) -> types.CallToolResult:
     """What a run came to, as its tool answers.
 
     Args:

@@ -1,5 +1,6 @@
 """The routes of the door of spec 004, its cards, and what operators ask of a server."""
 
+from functools import partial
 from typing import cast
 
 from starlette.applications import Starlette
@@ -37,41 +38,6 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
         probes_only: Only what tells whether the server runs: the agents are behind other doors.
     """
 
-    async def whole_card(service: Service, request: Request, caller: Caller) -> Response:
-        """GET `/.well-known/agent.json`: every skill of every agent, and the endpoint of the orchestrator (P2, P4)."""
-        del request
-        capabilities: list[JsonValue] = []
-        for each in service.agents(caller, DOOR):
-            capabilities += cast("list[JsonValue]", _card(each, base_url)["capabilities"])
-        card: JsonMapping = {
-            "name": RUN_AGENT,
-            "description": "Answers goals with the agents of this server.",
-            "endpoints": {"tasks": f"{base_url}/tasks", "run_agent": f"{base_url}/run_agent"},
-            "capabilities": capabilities,
-        }
-        return Response(json.dumps(card), media_type=JSON)
-
-    async def agent_card(service: Service, request: Request, caller: Caller) -> Response:
-        """GET `/agents/{category}/{agent}/.well-known/agent.json`: the card of one agent."""
-        card = _card(agent_of(service, request, caller).definition, base_url)
-        return Response(json.dumps(card), media_type=JSON)
-
-    async def show_openapi(service: Service, request: Request, caller: Caller) -> Response:
-        """GET `/openapi.json`: every route that the caller may use, with the skills' own schemas."""
-        del request
-        return Response(json.dumps(openapi(service.agents(caller, DOOR), base_url=base_url)), media_type=JSON)
-
-    async def show_docs(service: Service, request: Request, caller: Caller) -> Response:
-        """GET `/docs`: the same as a page, which loads nothing."""
-        del request
-        headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-        return Response(docs_page(service.agents(caller, DOOR)), 200, headers, media_type="text/html")
-
-    async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:
-        """GET `/metrics`: counters in the text format of Prometheus."""
-        del request, caller
-        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
-
     async def show_health(request: Request) -> Response:
         del request
         return Response('{"status":"ok"}', media_type=JSON)
@@ -82,30 +48,18 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
             return error_response(Unavailable(problem, hint="See the log of the server.", retry_after_s=5.0))
         return Response('{"status":"ready"}', media_type=JSON)
 
-    def route(path: str, **handlers: Handler) -> list[Route]:
-        """A route with and without a slash at its end, and a handler for each method."""
-
-        async def dispatch(service: Service, request: Request, caller: Caller) -> Response:
-            method = "GET" if request.method == "HEAD" else request.method
-            if method not in handlers:
-                allowed = ", ".join(sorted(handlers))
-                message = f"This route takes {allowed}, not {method[:20]}."
-                raise HttpError(405, InvalidInput(message, hint=f"Send {allowed}."), {"allow": allowed})
-            return await handlers[method](service, request, caller)
-
-        return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
-
+    route = partial(_route, service)
     probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
     # Those of agents first: routes are tried in turn.
     routes = [
-        *route(f"{_AGENT}{_CARD}", GET=agent_card),
+        *route(f"{_AGENT}{_CARD}", GET=partial(show_agent_card, base_url)),
         *route(f"{_AGENT}/tasks", POST=tasks.create_task),
         *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
         *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
         *route(f"{_AGENT}/message", POST=tasks.post_message),
         *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
-        *route(_CARD, GET=whole_card),
-        *route("/openapi.json", GET=show_openapi),
+        *route(_CARD, GET=partial(show_whole_card, base_url)),
+        *route("/openapi.json", GET=partial(show_openapi, base_url)),
         *route("/docs", GET=show_docs),
         *probes,
         *route("/tasks", POST=tasks.create_goal),
@@ -120,6 +74,60 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
     return Starlette(routes=probes if probes_only else routes, exception_handlers=handlers)
+
+
+def _route(service: Service, path: str, **handlers: Handler) -> list[Route]:
+    """A route with and without a slash at its end, and a handler for each method."""
+
+    async def dispatch(service: Service, request: Request, caller: Caller) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in handlers:
+            allowed = ", ".join(sorted(handlers))
+            message = f"This route takes {allowed}, not {method[:20]}."
+            raise HttpError(405, InvalidInput(message, hint=f"Send {allowed}."), {"allow": allowed})
+        return await handlers[method](service, request, caller)
+
+    return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
+
+
+async def show_whole_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
+    """GET `/.well-known/agent.json`: every skill of every agent, and the endpoint of the orchestrator (P2, P4)."""
+    del request
+    capabilities: list[JsonValue] = []
+    for each in service.agents(caller, DOOR):
+        capabilities += cast("list[JsonValue]", _card(each, base_url)["capabilities"])
+    card: JsonMapping = {
+        "name": RUN_AGENT,
+        "description": "Answers goals with the agents of this server.",
+        "endpoints": {"tasks": f"{base_url}/tasks", "run_agent": f"{base_url}/run_agent"},
+        "capabilities": capabilities,
+    }
+    return Response(json.dumps(card), media_type=JSON)
+
+
+async def show_agent_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
+    """GET `/agents/{category}/{agent}/.well-known/agent.json`: the card of one agent."""
+    card = _card(agent_of(service, request, caller).definition, base_url)
+    return Response(json.dumps(card), media_type=JSON)
+
+
+async def show_openapi(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
+    """GET `/openapi.json`: every route that the caller may use, with the skills' own schemas."""
+    del request
+    return Response(json.dumps(openapi(service.agents(caller, DOOR), base_url=base_url)), media_type=JSON)
+
+
+async def show_docs(service: Service, request: Request, caller: Caller) -> Response:
+    """GET `/docs`: the same as a page, which loads nothing."""
+    del request
+    headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+    return Response(docs_page(service.agents(caller, DOOR)), 200, headers, media_type="text/html")
+
+
+async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:
+    """GET `/metrics`: counters in the text format of Prometheus."""
+    del request, caller
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
 
 def _card(definition: Definition, base_url: str) -> JsonObject:
