@@ -30,7 +30,7 @@ from retinue.contract.event import (
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, to_kebab
-from retinue.contract.result import Lifecycle, Result, public_result
+from retinue.contract.result import Artifact, Lifecycle, Result, public_result
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.base import Engine, RunFilter, RunRecord
 from retinue.engine.blocking import in_thread
@@ -42,6 +42,7 @@ from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
 from retinue.servers.metrics import ServerMetrics
+from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.engine.journal import Journal
@@ -448,6 +449,18 @@ def public_event(event: Event, *, root: str = "") -> Event | None:
         case _:
             pass
     return Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, body)
+
+
+def read_artifact(artifact: Artifact, workspace: Workspace | None, max_bytes: int) -> bytes | None:
+    """What a file holds; None when it is too large, or not there any more as the run left it.
+
+    By now it may hold what another caller's run wrote.
+    """
+    try:
+        data = workspace.read_bytes(artifact.path, max_bytes=max_bytes) if workspace is not None else None
+    except RetinueError:
+        return None
+    return data if data is not None and hashlib.sha256(data).hexdigest() == artifact.sha256 else None
 
 
 def skill_of_route(definition: Definition, word: str) -> Skill:

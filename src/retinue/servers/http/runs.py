@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import AsyncGenerator
-from hashlib import sha256
 from typing import Any, Final, cast, get_args
 
 from sse_starlette import EventSourceResponse
@@ -15,14 +14,15 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
 from retinue.engine.base import RunFilter, RunRecord
+from retinue.engine.blocking import in_thread
 from retinue.engine.statistics import Rating, Verdict
-from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.errors import InvalidInput, MissingFile
 from retinue.orchestration.follow import RunCursor
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError
 from retinue.servers.http.requests import json_body, timestamp
 from retinue.servers.http.tasks import SEND_TIMEOUT_S
-from retinue.servers.service import Service
+from retinue.servers.service import Service, read_artifact
 
 _MOST: Final = 200
 _LONGEST_COMMENT: Final = 2_000
@@ -105,17 +105,12 @@ async def get_artifact(service: Service, request: Request, caller: Caller) -> Re
     record = await _find(service, request, caller)
     result = await service.state(record)
     number: int = request.path_params["number"]
-    workspace = service.orchestrator.workspace
-    if workspace is None or number >= len(result.artifacts):
+    if number >= len(result.artifacts):
         message = f"The run has {len(result.artifacts)} artifacts, counted from 0."
         raise HttpError(404, MissingFile(message, hint="See `result.artifacts` of the run."))
     artifact = result.artifacts[number]
-    try:
-        data = workspace.read_bytes(artifact.path, max_bytes=_MOST_BYTES)
-    except RetinueError:
-        data = b""
-    # What was measured then: by now the file may hold what another caller's run wrote.
-    if artifact.sha256 is None or sha256(data).hexdigest() != artifact.sha256:
+    data = await in_thread(read_artifact, artifact, service.orchestrator.workspace, _MOST_BYTES)
+    if data is None:
         raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more as the run left it."))
     name = re.sub(r"[^A-Za-z0-9._-]", "_", artifact.path.rpartition("/")[2])
     headers = {"content-disposition": f'attachment; filename="{name}"', "x-content-type-options": "nosniff"}

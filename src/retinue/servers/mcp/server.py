@@ -52,11 +52,10 @@ from retinue.servers.mcp.tools import (
     McpSkill,
     artifact_uri,
     error_result,
-    read_artifact,
     resource_contents,
     skill_tools,
 )
-from retinue.servers.service import Service, UnknownRun
+from retinue.servers.service import Service, UnknownRun, read_artifact
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 

@@ -18,8 +18,8 @@ from retinue.contract.result import Artifact, Result
 from retinue.dialects.agent_http import error_json
 from retinue.dialects.tool_use.tool_name import write_tool_name
 from retinue.engine.blocking import in_thread
-from retinue.errors import RetinueError
 from retinue.servers.schemas import embed_schema
+from retinue.servers.service import read_artifact
 from retinue.tools.workspace import Workspace
 
 LONGEST_NAME: Final = 48
@@ -156,18 +156,6 @@ def _artifact_block(
     if media_type.startswith("audio/"):
         return types.AudioContent(data=base64.b64encode(data).decode(), mime_type=media_type), len(data)
     return types.EmbeddedResource(resource=resource_contents(data, uri, media_type)), len(data)
-
-
-def read_artifact(artifact: Artifact, workspace: Workspace | None, max_bytes: int) -> bytes | None:
-    """What a file holds; None when it is too large, or not there any more as the run left it.
-
-    By now it may hold what another caller's run wrote.
-    """
-    try:
-        data = workspace.read_bytes(artifact.path, max_bytes=max_bytes) if workspace is not None else None
-    except RetinueError:
-        return None
-    return data if data is not None and hashlib.sha256(data).hexdigest() == artifact.sha256 else None
 
 
 def artifact_uri(run: str, number: str | int) -> str:
