@@ -74,7 +74,7 @@ def answer(name: DialectName, count: int) -> Result:
     """An answer that is as long as `count` says, in what this dialect has the most words for."""
     content, data, traces, artifacts = "", None, (), ()
     match name:
-        case "tool_use" | "markdown_json" | "agent_http":
+        case "tool_use" | "markdown_json" | "agent_http" | "a2a":
             data = {"findings": [_FINDING] * count}
         case "run_agent":
             content = _SENTENCE * count

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from retinue.agents.load.a2a_card import EXTENSION, card_version, load_a2a_card, upgrade_card
-from retinue.agents.load.definition_keys import TASK_SCHEMA
+from retinue.agents.load.a2a_card import load_a2a_card
 from retinue.agents.load.kinds import kind_of
 from retinue.agents.load.loaded_agents import RUNS_ELSEWHERE, LoadedAgents
-from retinue.contract.definition import Definition, Deprecation
+from retinue.contract.definition import TASK_SCHEMA, Definition, Deprecation
 from retinue.contract.json import JsonObject
 from retinue.contract.task import Task
+from retinue.dialects.a2a import EXTENSION
+from retinue.dialects.a2a.card import card_version, upgrade_card
 from tests.contract.nouns import json_values
 
 CARD: dict[str, Any] = {

@@ -8,13 +8,12 @@ from hypothesis import given, note, settings, strategies as st
 
 from retinue import catalogue
 from retinue.agents.grants import MODES
-from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.kinds import kind_of, load
 from retinue.agents.load.loaded_agents import NEEDS_MODEL
 from retinue.agents.load.yaml import read_yaml
 from retinue.agents.write import FORMATS, Format, WrittenDefinition, format_of_file, write
 from retinue.agents.write.yaml import write_yaml
-from retinue.contract.definition import Definition, Deprecation, Runner, Skill, ThinkingBounds
+from retinue.contract.definition import TASK_SCHEMA, Definition, Deprecation, Runner, Skill, ThinkingBounds
 from retinue.contract.json import JsonObject
 from retinue.errors import InvalidInput
 from tests.contract.nouns import json_values, values_of

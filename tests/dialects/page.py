@@ -14,7 +14,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName, Model
 from retinue.contract.result import Outcome, Result, Warned
 from retinue.contract.task import Question
-from retinue.dialects import DIALECTS, dialect
+from retinue.dialects import DIALECTS, a2a, dialect
 from retinue.dialects.agent_http import status_of
 from retinue.dialects.messages import readable_kinds
 from retinue.dialects.port import RenderedMessage
@@ -134,6 +134,12 @@ def _signals(rendered: RenderedMessage) -> str:
     return " and ".join(f"`{word}`" for word in found)
 
 
+def _task_state(rendered: RenderedMessage) -> str:
+    task = cast("dict[str, Any]", json.loads(rendered.text))["task"]
+    outcome = task.get("metadata", {}).get(a2a.EXTENSION, {}).get("outcome")
+    return f"`{task['status']['state'].removeprefix('TASK_STATE_')}`{f', metadata `{outcome}`' if outcome else ''}"
+
+
 def _state(rendered: RenderedMessage) -> str:
     message = cast("dict[str, Any]", json.loads(rendered.text))
     outcome = message.get("metadata", {}).get("outcome")
@@ -146,6 +152,7 @@ _OUTCOME_WORDS: Final[Mapping[DialectName, Any]] = {
     "task_signal": _signals,
     "markdown_json": _status,
     "agent_http": _state,
+    "a2a": _task_state,
 }
 
 
@@ -154,7 +161,7 @@ _OUTCOME_WORDS: Final[Mapping[DialectName, Any]] = {
 
 def _faults() -> Iterator[str]:
     yield "## Why it failed\n"
-    yield "`agent_http` also says it by the HTTP status. `run_agent` has no word for it; its `error` holds our own code.\n"
+    yield "`agent_http` also says it by the HTTP status. `run_agent` and `a2a` have no word for it; they hold our own code.\n"
     names: tuple[DialectName, ...] = ("tool_use", "task_signal", "markdown_json")
     rows = [
         [f"`{code}`", *(_fault_said(name, _failed(code)) for name in names), str(status_of(_failed(code)))]

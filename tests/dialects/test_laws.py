@@ -35,6 +35,7 @@ UNITS_NS: dict[DialectName, int] = {
     "task_signal": 1,
     "markdown_json": 1_000_000,
     "agent_http": 1_000_000,
+    "a2a": 1,
 }
 """The unit of time in which each dialect writes; rounding to it is no loss."""
 

@@ -31,7 +31,7 @@ def test_an_error_after_a_flood_of_warnings_still_refuses_and_is_told() -> None:
 
 
 @pytest.mark.parametrize("sign", ["\x1b[2J", "\u202e", "\u200b", "\x00"], ids=["escape", "override", "no width", "NUL"])
-@pytest.mark.parametrize("name", ["tool_use", "markdown_json", "agent_http", "run_agent", "task_signal"])
+@pytest.mark.parametrize("name", ["tool_use", "markdown_json", "agent_http", "run_agent", "task_signal", "a2a"])
 def test_what_nobody_sees_in_an_answer_is_told_with_its_place_and_kept(name: str, sign: str) -> None:
     result = Result(task_id="", agent="agent", skill="look", outcome="success", data={"note": f"safe{sign}txt.exe"})
     form = "json" if name == "task_signal" else None

@@ -60,7 +60,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "xllamacpp": ("llm",),
 }
 
-DIALECTS = ("agent_http", "markdown_json", "run_agent", "task_signal", "tool_use")
+DIALECTS = ("a2a", "agent_http", "markdown_json", "run_agent", "task_signal", "tool_use")
 
 
 def contracts() -> configparser.ConfigParser:

@@ -1,4 +1,4 @@
-"""Requests and answers as messages of the five dialects, by command."""
+"""Requests and answers as messages of the six dialects, by command."""
 
 import json
 

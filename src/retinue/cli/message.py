@@ -291,7 +291,7 @@ def _outline_lines(value: object) -> Iterator[str]:
 
 
 def parse_message(*, options: MessageOptions, as_json: bool) -> int:
-    """Read the message in FILE (or on stdin) in any of the five dialects, and show what it means."""
+    """Read the message in FILE (or on stdin) in any of the six dialects, and show what it means."""
     message = read_message(options)
     if isinstance(message, RefusedMessage):
         return message.report(machine=as_json)

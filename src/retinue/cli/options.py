@@ -21,8 +21,8 @@ from retinue.contract import names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http")
-"""The five, for help texts and choices: naming them must not cost loading them."""
+DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http", "a2a")
+"""The six, for help texts and choices: naming them must not cost loading them."""
 TO_FORMATS: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
 """The formats that definitions are written in."""
 DIALECT_WORDS: Final = f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}"
@@ -178,7 +178,7 @@ def plot_option(help_text: str) -> Callable[[F], F]:
 
 
 def dialect_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The five dialects, for the shell."""
+    """The six dialects, for the shell."""
     del context, parameter
     return [CompletionItem(name) for name in DIALECTS if name.startswith(incomplete)]
 

@@ -123,7 +123,7 @@ def ask() -> None:
 @options.json_option
 @implemented_by("message:parse_message")
 def parse() -> None:
-    r"""Read the message in FILE (or on stdin) in any of the five dialects, and show what it means.
+    r"""Read the message in FILE (or on stdin) in any of the six dialects, and show what it means.
 
     The content goes to stdout, in the contract's own form; the detected dialect and any problems go to stderr. Exits 6
     when the message is invalid.

@@ -100,6 +100,15 @@ def instruction_field(input_schema: JsonMapping) -> str | None:
     return None
 
 
+TASK_SCHEMA: Final[JsonMapping] = {
+    "type": "object",
+    "properties": {"task": {"type": "string", "minLength": 1, "description": "What to do, in full sentences."}},
+    "required": ["task"],
+    "additionalProperties": False,
+}
+"""What an agent takes whose file declares no schema: most Markdown definitions."""
+
+
 class Skill(Model):
     """One addressable thing an agent does: spec 003's operation, 004's capability, MCP's tool.
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-DialectName: TypeAlias = Literal["tool_use", "run_agent", "task_signal", "markdown_json", "agent_http"]
-"""The five wire formats (spec 000 to 004)."""
+DialectName: TypeAlias = Literal["tool_use", "run_agent", "task_signal", "markdown_json", "agent_http", "a2a"]
+"""The six wire formats: those of spec 000 to 004, and A2A."""
 
 JsonMapping: TypeAlias = dict[str, Any]
 """A JSON object. Its insides are checked where they enter (`contract.json`, `contract.schema`), not by pydantic."""

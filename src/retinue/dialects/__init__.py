@@ -1,7 +1,7 @@
-"""Five wire formats.
+"""Six wire formats.
 
 Text or JSON in, contract out, and back. Each dialect is one folder of one shape: `wire` (the exact shapes), `parse`,
-`render`, and an `__init__` that opens with a real message. All five look alike from outside (`port.Dialect`), none
+`render`, and an `__init__` that opens with a real message. All six look alike from outside (`port.Dialect`), none
 knows another, and none opens a socket, a file or a clock.
 
     read = dialect("markdown_json").parse_result(text)
@@ -21,7 +21,7 @@ from .port import Dialect
 __all__ = ["DIALECTS", "dialect"]
 
 DIALECTS: Final[tuple[DialectName, ...]] = get_args(DialectName)
-"""The names of all five."""
+"""The names of all six."""
 
 
 def dialect(name: str) -> Dialect:

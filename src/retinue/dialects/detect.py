@@ -1,4 +1,4 @@
-"""Which dialect a text speaks, judged by all five.
+"""Which dialect a text speaks, judged by all six.
 
 Each dialect says as what it would read the text; here their words are weighed against each other. Not a parser: what
 was recognised may still be refused when it is read, and only reading says why.

@@ -1,4 +1,4 @@
-"""What all five dialects look like from outside, and what goes in and comes out.
+"""What all six dialects look like from outside, and what goes in and comes out.
 
 A dialect is a module that has the members of `Dialect`. Parsing raises nothing but our typed errors, on any text and
 any bytes, in time linear in the input. Rendering never drops anything silently: what a format has no word for comes
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from retinue.contract.finding import Finding, Level, Loss
-from retinue.contract.model import DialectName
+from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
 
@@ -33,11 +33,15 @@ class ParseContext:
     """What the reader knows without being told by the text, because it asked, or because of where the text came from.
 
     What the text says itself wins. Renderers count a value that equals its default here as not said, so no loss.
+
+    Attributes:
+        data_schema: The JSON Schema of the data, for formats that do not tell 7 from 7.0.
     """
 
     task_id: str = ""
     agent: str = DEFAULT_AGENT
     skill: str | None = None
+    data_schema: JsonMapping | None = None
 
 
 DEFAULT_CONTEXT: Final = ParseContext()

@@ -7,13 +7,13 @@ import re
 from typing import Final
 
 from retinue.contract import names
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import TASK_SCHEMA, Definition, Skill
 from retinue.contract.finding import Finding
-from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.json import JsonObject, pointer
+from retinue.dialects.a2a.card import MODES, card_version, split_extension, upgrade_card
 from retinue.errors import ParseError
 
 from .definition_keys import (
-    TASK_SCHEMA,
     build_definition,
     build_skill,
     prompted_skill,
@@ -26,14 +26,7 @@ from .definition_keys import (
 )
 from .document import finding_of, read_json
 from .fields import Fields
-from .kinds import card_version
 from .loaded_agents import RUNS_ELSEWHERE, CardAgent, LoadedAgents
-
-EXTENSION: Final = "urn:retinue:definition:1"
-"""The extension of the card that says what the card itself has no word for."""
-
-MODES: Final = ("application/json", "text/plain")
-"""What an agent takes and gives that says nothing else."""
 
 _EXTRA_KEYS: Final = {
     "supported_interfaces": "supportedInterfaces",
@@ -74,27 +67,13 @@ def load_a2a_card(data: bytes, *, file: str) -> LoadedAgents:
         return LoadedAgents(findings=(document.finding("load/wrong-type", message, fix="Write an object."),))
     findings = list[Finding]()
     card = upgrade_card(document.value) if card_version(document.value) == "0.3" else document.value
-    card, more, path = _split_extension(card)
+    card, more, path = split_extension(card)
     fields = Fields(document, card, path="", findings=findings)
     definition = _definition(fields, fields.child(more, path=path))
     findings.sort(key=lambda finding: (finding.line or 0, finding.column or 0))
     if definition is None or fields.has_errors:
         return LoadedAgents(findings=tuple(findings))
     return LoadedAgents(agents=(CardAgent(definition),), findings=tuple(findings))
-
-
-def _split_extension(card: JsonObject) -> tuple[JsonObject, JsonObject, str]:
-    """The card without our extension, what the extension says, and where it says so."""
-    capabilities = card.get("capabilities")
-    extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
-    for at, each in enumerate(extensions if isinstance(extensions, list) else []):
-        more = each.get("params") if isinstance(each, dict) and each.get("uri") == EXTENSION else None
-        if isinstance(more, dict) and isinstance(capabilities, dict) and isinstance(extensions, list):
-            others = [*extensions[:at], *extensions[at + 1 :]]
-            rest = {key: value for key, value in capabilities.items() if key != "extensions"}
-            remaining: JsonObject = {**rest, **({"extensions": others} if others else {})}
-            return {**card, "capabilities": remaining}, more, f"/capabilities/extensions/{at}/params"
-    return card, {}, "/capabilities/extensions"
 
 
 def _definition(fields: Fields, extension: Fields) -> Definition | None:
@@ -169,55 +148,3 @@ def _skill(inner: Fields, extension: Fields, name: str) -> Skill | None:
     inner.keep_remaining()
     extension.keep_remaining()
     return build_skill(inner, name, description, facts)
-
-
-# Protocol 0.3: address, transports and security stood elsewhere.
-
-_SCHEMES: Final = {
-    "apiKey": "apiKeySecurityScheme",
-    "http": "httpAuthSecurityScheme",
-    "oauth2": "oauth2SecurityScheme",
-    "openIdConnect": "openIdConnectSecurityScheme",
-    "mutualTLS": "mtlsSecurityScheme",
-}
-_JSON_RPC: Final = "JSONRPC"
-"""The transport of a card that names none."""
-
-
-def upgrade_card(card: JsonObject) -> JsonObject:
-    """The same card in the words of 1.0. What has another shape than 0.3 asks for stays as it is."""
-    new = dict(card)
-    version = new.pop("protocolVersion", "0.3")
-    url, transport = new.pop("url", None), new.pop("preferredTransport", _JSON_RPC)
-    first: list[JsonValue] = [{"url": url, "transport": transport}] if url is not None else []
-    more = new.pop("additionalInterfaces", None)
-    interfaces: list[JsonValue] = []
-    for each in (*first, *(more if isinstance(more, list) else [])):
-        if isinstance(each, dict):
-            # `0.3.0` is spoken as `0.3`.
-            protocol = ".".join(version.split(".")[:2]) if isinstance(version, str) else version
-            rest = {key: value for key, value in each.items() if key != "transport"}
-            binding = each.get("transport", _JSON_RPC)
-            interfaces.append({**rest, "protocolBinding": binding, "protocolVersion": protocol})
-        else:
-            interfaces.append(each)
-    new["supportedInterfaces"] = [each for at, each in enumerate(interfaces) if each not in interfaces[:at]]
-    if "supportsAuthenticatedExtendedCard" in new:
-        has_extended_card, flags = new.pop("supportsAuthenticatedExtendedCard"), new.get("capabilities")
-        new["capabilities"] = {**(flags if isinstance(flags, dict) else {}), "extendedAgentCard": has_extended_card}
-    if isinstance(schemes := new.get("securitySchemes"), dict):
-        new["securitySchemes"] = {name: _scheme(scheme) for name, scheme in schemes.items()}
-    if isinstance(needed := new.pop("security", None), list):
-        new["securityRequirements"] = [
-            {"schemes": {name: {"list": scopes} for name, scopes in each.items()}} if isinstance(each, dict) else each
-            for each in needed
-        ]
-    return new
-
-
-def _scheme(scheme: JsonValue) -> JsonValue:
-    kind = scheme.get("type") if isinstance(scheme, dict) else None
-    if not isinstance(scheme, dict) or not isinstance(kind, str) or kind not in _SCHEMES:
-        return scheme
-    names = {"in": "location"}
-    return {_SCHEMES[kind]: {names.get(key, key): value for key, value in scheme.items() if key != "type"}}

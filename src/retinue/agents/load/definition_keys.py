@@ -11,6 +11,7 @@ from retinue.agents.grants import mode_from
 from retinue.agents.tool_references import parse_tool_reference, rule_warnings, write_loophole
 from retinue.contract import json, names, schema
 from retinue.contract.definition import (
+    TASK_SCHEMA,
     Definition,
     Deprecation,
     ModelUse,
@@ -35,14 +36,6 @@ _TOOL_KEYS: Final = ("tools", "allowed_tools", "tool")
 _INPUT: Final = "input_schema"
 _OUTPUT: Final = "output_schema"
 _SKILL_KEYS: Final = tuple(key for key in Skill.model_fields if key not in {"name", "description", _INPUT, _OUTPUT})
-
-TASK_SCHEMA: Final[JsonObject] = {
-    "type": "object",
-    "properties": {"task": {"type": "string", "minLength": 1, "description": "What to do, in full sentences."}},
-    "required": ["task"],
-    "additionalProperties": False,
-}
-"""What an agent takes whose file declares no schema: most Markdown definitions."""
 
 
 def read_definition(

@@ -65,8 +65,11 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
         value = read_json(data, file=file).value
     except ParseError:  # whoever loads it will say so
         return "json"
-    if card_version(value):
-        return "a2a"
+    if isinstance(value, dict) and isinstance(value.get("skills"), list):
+        from retinue.dialects.a2a.card import card_version  # noqa: PLC0415 - few files are cards
+
+        if card_version(value):
+            return "a2a"
     if isinstance(value, dict):  # a card of spec 004 has a list of capabilities, or the endpoints of an agent
         has_endpoints = "endpoints" in value and "input_schema" not in value
         return "agent_json" if has_endpoints or isinstance(value.get("capabilities"), list) else "json"
@@ -74,16 +77,6 @@ def _kind_of_json(data: bytes, *, file: str) -> Kind:
     tools = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
     is_tool_use = any("__" in str(each.get("name", "")) and "skills" not in each for each in tools)
     return "tool_use" if is_tool_use else "json"
-
-
-def card_version(value: JsonValue) -> Literal["0.3", "1.0"] | None:
-    """Which A2A a JSON value is a card of; None when of none."""
-    if not isinstance(value, dict) or not isinstance(value.get("skills"), list):
-        return None
-    if isinstance(value.get("supportedInterfaces"), list):
-        return "1.0"
-    has_marker = "protocolVersion" in value or isinstance(value.get("capabilities"), dict)
-    return "0.3" if has_marker and isinstance(value.get("url"), str) else None
 
 
 def load(data: bytes, *, file: str, kind: Kind, files: Sequence[str] = ()) -> LoadedAgents:

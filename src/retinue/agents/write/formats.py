@@ -4,32 +4,29 @@ The keys of a file are the fields of `Definition` and `Skill`, so what is writte
 defaults. What a text does not say, `check_round_trip` finds by reading it back.
 """
 
-import copy
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast, get_args
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
-from retinue.agents.load.a2a_card import EXTENSION, MODES, load_a2a_card
+from retinue.agents.load.a2a_card import load_a2a_card
 from retinue.agents.load.by_dialect import load_agent_json, load_tool_use
 from retinue.agents.load.definition_keys import load_json
 from retinue.agents.load.fields import split_list
 from retinue.agents.load.loaded_agents import LoadedAgents
 from retinue.agents.load.markdown import FACTS, FILES, load_markdown, load_skill
 from retinue.contract import json, names
-from retinue.contract.definition import Definition, Skill, Tier
-from retinue.contract.json import JsonObject, JsonValue
+from retinue.contract.definition import Definition, Tier
+from retinue.contract.json import JsonObject
 from retinue.dialects import agent_http, tool_use
+from retinue.dialects.a2a.card import CARD_REASONS, build_card
 from retinue.dialects.port import RenderedMessage
 
 from .round_trip import (
     WrittenDefinition,
     check_round_trip,
-    deprecation_keys,
-    display_name,
     file_stem,
     json_text,
     keys_of,
-    skill_keys,
 )
 from .yaml import write_yaml
 
@@ -48,14 +45,6 @@ _SKILL_REASONS: Final = {
     FILES: "the files beside a skill are no part of its text: copy them",
     "input_schema": "a skill takes a task in words",
 }
-_PRIVATE: Final = "a card is for everybody, and this is for the agent alone"
-_CARD_REASONS: Final = dict.fromkeys(
-    ("instructions", "tools", "runner", "max_turns", "permission_mode", "memory"), _PRIVATE
-) | {"signatures": "a signature holds for the card it was made for"}
-_ABOUT_EXTENSION: Final = "What Retinue knows of the agent beside this card; safe to ignore."
-_CARD_KEYS: Final = ("provider", "documentationUrl", "iconUrl", "securitySchemes", "securityRequirements")
-_CARD_SKILL_KEYS: Final = ("id", "name", "tags", "inputModes", "outputModes", "securityRequirements", "security")
-"""What `extras` hold of a card that was read, and the card has a word for."""
 
 
 def write(definition: Definition, form: Format, *, url: str | None = None) -> WrittenDefinition:
@@ -90,8 +79,8 @@ def write(definition: Definition, form: Format, *, url: str | None = None) -> Wr
                 here = {"url": url, "protocolBinding": BINDING, "protocolVersion": PROTOCOL}
                 extras = {**definition.extras, "supportedInterfaces": [here]}
                 definition = definition.model_copy(update={"extras": extras})
-            text = json_text(_card(definition))
-            return _check(definition, text, load_a2a_card, ending=".agent-card.json", why=_CARD_REASONS)
+            text = json_text(build_card(definition, definition.extras))
+            return _check(definition, text, load_a2a_card, ending=".agent-card.json", why=CARD_REASONS)
     assert_never(form)
 
 
@@ -180,63 +169,3 @@ def _write_skill(definition: Definition) -> WrittenDefinition:
     file = f"{name}/SKILL.md"
     load = partial(load_skill, file=file)
     return check_round_trip(definition, _markdown(front, definition), file=file, load=load, why=_SKILL_REASONS)
-
-
-def _card(definition: Definition) -> JsonObject:
-    """An A2A card, protocol 1.0 (C28): what others may know of the agent.
-
-    What the card has no word for, the schemas above all, is in an extension that others may ignore. Instructions, tools
-    and how it is run stay out.
-    """
-    name, aliases = display_name(definition)
-    extras = definition.extras
-    skills: list[Any] = []
-    for position, skill in enumerate(definition.skills):
-        stored = {key: extras.get(f"/skills/{position}/{key}") for key in _CARD_SKILL_KEYS}
-        keys = {
-            "id": skill.name,
-            "name": stored["id"] or skill.name,
-            "description": skill.description,
-            "tags": list(definition.tags),
-            "examples": list(skill.examples) or None,
-        } | {key: value for key, value in stored.items() if value is not None}
-        skills.append({key: value for key, value in keys.items() if value is not None})
-    card: dict[str, object] = {
-        "name": name,
-        "description": definition.description,
-        "version": definition.version,
-        "supportedInterfaces": extras.get("supportedInterfaces", []),
-        "capabilities": _capabilities(definition, aliases),
-        "defaultInputModes": extras.get("defaultInputModes", [*MODES]),
-        "defaultOutputModes": extras.get("defaultOutputModes", [*MODES]),
-        "skills": skills,
-    }
-    card |= {key: extras[key] for key in _CARD_KEYS if extras.get(key) is not None}
-    return cast("JsonObject", copy.deepcopy(card))
-
-
-def _capabilities(definition: Definition, aliases: tuple[str, ...]) -> object:
-    """What the card was read with, and our extension when there is something to say in it."""
-
-    def about(skill: Skill) -> JsonObject:
-        keys = skill_keys(skill, schema_required=False, model_use="never")
-        return {key: value for key, value in keys.items() if key not in {"examples", "unavailable"}}
-
-    facts: dict[str, object] = {
-        "aliases": list(aliases) or None,
-        "wire_names": definition.wire_names or None,
-        "category": definition.category,
-        "tier": definition.tier,
-        "model": definition.model,
-        "dialect": definition.dialect,
-        "composes": definition.composes or None,
-        "deprecated": deprecation_keys(definition.deprecated),
-        "skills": {skill.name: keys for skill in definition.skills if (keys := about(skill))} or None,
-    }
-    params = {key: value for key, value in facts.items() if value is not None}
-    capabilities: JsonValue = definition.extras.get("capabilities", {})
-    if not params or not isinstance(capabilities, dict):
-        return capabilities
-    others = capabilities.get("extensions", [])
-    ours = {"uri": EXTENSION, "description": _ABOUT_EXTENSION, "required": False, "params": params}
-    return {**capabilities, "extensions": [*(others if isinstance(others, list) else []), ours]}

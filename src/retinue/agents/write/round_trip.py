@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from retinue.agents.load.definition_keys import TASK_SCHEMA
 from retinue.agents.load.fields import CODE_KEYS, snake_key
 from retinue.agents.load.loaded_agents import NEEDS_MODEL, LoadedAgents
 from retinue.contract import json as strict, names
 from retinue.contract.definition import (
+    TASK_SCHEMA,
     Definition,
-    Deprecation,
     ModelUse,
     Sample,
     Skill,
@@ -21,6 +20,7 @@ from retinue.contract.definition import (
 )
 from retinue.contract.finding import Loss, as_detail, summarise_findings
 from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.dialects.a2a.card import deprecation_keys, display_name
 from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.errors import InvalidInput
 
@@ -145,13 +145,6 @@ _OTHERWISE: Final = frozenset({"skills", "instructions", "runner", "deprecated",
 """Fields that are no keys of the same form."""
 
 
-def display_name(definition: Definition) -> tuple[str, tuple[str, ...]]:
-    """The name as its author spelled it, which is the last alias, and the other aliases."""
-    *others, last = definition.aliases or ("",)
-    spelled = names.fold(last) == definition.name != last and last == last.strip() and last not in others
-    return (last, tuple(others)) if spelled else (definition.name, definition.aliases)
-
-
 def file_stem(definition: Definition) -> str:
     """What its file is called: its name in kebab-case, with the major unless that is the first."""
     return names.to_kebab(definition.name) + (f"-v{definition.major}" if definition.major > 1 else "")
@@ -214,13 +207,6 @@ def skill_keys(skill: Skill, *, schema_required: bool, model_use: ModelUse) -> J
             for sample in skill.samples
         ]
     return copy.deepcopy(keys)
-
-
-def deprecation_keys(deprecated: Deprecation | None) -> JsonObject | bool | None:
-    """`true`, or what there is to say about it."""
-    if deprecated is None:
-        return None
-    return {key: value for key, value in deprecated.to_json().items() if value != ""} or True
 
 
 # Extras.

@@ -1,0 +1,302 @@
+"""Pieces of messages, read: parts, our extension, what rides along; and what is mended below strict."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+from pydantic.alias_generators import to_camel
+
+from retinue.contract import json
+from retinue.contract.finding import findings_of
+from retinue.contract.json import JsonObject, JsonValue, pointer
+from retinue.contract.model import JsonMapping, Model
+from retinue.contract.task import Correction
+from retinue.dialects.diagnostics import (
+    Diagnostics,
+    Refusal,
+    drop_nulls,
+    refuse,
+    take_unknown,
+)
+from retinue.errors import ParseError
+
+from .wire import (
+    CONTENT,
+    ENUM_NUMBERS,
+    EXTENSION,
+    JSON_TYPE,
+    NAME,
+    STATES,
+    UNNAMED,
+    A2AModel,
+    Artifact,
+    Message,
+    Part,
+    TaskObject,
+    TaskStatus,
+    keys_of,
+    whole_numbers,
+)
+
+ModelT = TypeVar("ModelT", bound=Model)
+WireT = TypeVar("WireT", bound=A2AModel)
+
+# Parts.
+
+
+@dataclass(slots=True)
+class Content:
+    """What the parts of a message or an artifact hold; `others` are those of bytes and URLs."""
+
+    texts: list[str] = field(default_factory=list[str])
+    data: list[Any] = field(default_factory=list[Any])
+    others: list[JsonMapping] = field(default_factory=list[JsonMapping])
+
+
+def read_parts(parts: Iterable[Part], notes: Diagnostics, path: str, schema: JsonMapping | None = None) -> Content:
+    """Sort parts by what they hold. JSON in a text of that type is data; whole numbers in data become integers."""
+    content = Content()
+    for at, part in enumerate(parts):
+        if part.text is None and "data" not in part.model_fields_set:
+            content.others.append(part.to_json())
+            continue
+        if part.text is None:
+            value = whole_numbers(part.data, schema)
+            if json.dumps(value) != json.dumps(part.data):
+                what = "Whole numbers came with a fraction of 0 and were read as integers."
+                notes.add("integers", what, path=f"{path}/{at}/data", severity="info")
+            content.data.append(value)
+        elif part.media_type == JSON_TYPE:
+            try:
+                content.data.append(json.loads(part.text))
+            except ParseError as error:
+                what, fix = f"The text is not the JSON that its type says: {error.message}", "Send JSON."
+                notes.add("json", what, path=f"{path}/{at}", fix=fix, severity=notes.severity("standard"))
+                content.texts.append(part.text)
+        else:
+            content.texts.append(part.text)
+        if part.metadata or part.filename or part.media_type not in {None, JSON_TYPE, "text/plain"}:
+            what = "What a part says beside its text or data was left out."
+            notes.add("part", what, path=f"{path}/{at}", severity="info")
+    return content
+
+
+def message_facts(message: Message) -> JsonMapping:
+    """What a message says beside who speaks, its id and its parts; our own extension need not be named again."""
+    facts = {key: each for key, each in message.to_json().items() if key not in {"messageId", "role", "parts"}}
+    facts["extensions"] = [each for each in message.extensions if each != EXTENSION]
+    return {key: each for key, each in facts.items() if each not in ({}, [])}
+
+
+# What rides along, and what is ours.
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the contract has no word for, by where it stood; it goes into the extras, and back when it is written."""
+
+    places: dict[str, JsonMapping] = field(default_factory=dict[str, JsonMapping])
+    parts: list[JsonMapping] = field(default_factory=list[JsonMapping])
+    artifacts: list[JsonMapping] = field(default_factory=list[JsonMapping])
+    error: JsonMapping = field(default_factory=dict[str, Any])
+    payload: str = ""
+
+    def add(self, place: str, facts: JsonMapping) -> None:
+        """Keep `facts`, which stood in `place`."""
+        if facts:
+            self.places.setdefault(place, {}).update(facts)
+
+    def take(self, place: str, value: JsonObject, model: type[A2AModel], notes: Diagnostics, path: str) -> None:
+        """Mend the keys of `value`, and keep those that the format does not have. Strict readers refuse them."""
+        if notes.level == "strict":
+            return
+        keys = keys_of(model)
+        for key in [key for key in value if key not in keys and to_camel(key) in keys]:
+            if to_camel(key) not in value:
+                fix = f"Write `{to_camel(key)}`."
+                notes.add("spelling", f"`{key[:80]}` is in snake_case.", path=path + pointer([key]), fix=fix)
+                value[to_camel(key)] = value.pop(key)
+        drop_nulls(value, keys - {"data", "id"}, notes, path=path)
+        self.add(place, take_unknown(value, keys, notes, UNKNOWN, fix=OWN_METADATA, path=path))
+
+    def extras(self) -> JsonMapping:
+        """All of it, under the name of the dialect; nothing when there is nothing."""
+        whole = {
+            **self.places,
+            "parts": self.parts,
+            "artifacts": self.artifacts,
+            "error": self.error,
+            "payload": self.payload,
+        }
+        own = {key: value for key, value in whole.items() if value}
+        return {NAME: own} if own else {}
+
+
+UNKNOWN: Final = "The format has no `{}` here; it was kept."
+OWN_METADATA: Final = "Put what is yours into `metadata`."
+
+
+class Block:
+    """What our extension says in the metadata of a message: the fields of a noun that A2A has no word for.
+
+    Numbers that free data would lose stand in it as text, under `json`.
+    """
+
+    def __init__(self, metadata: JsonMapping, path: str, notes: Diagnostics) -> None:
+        self.path = path + pointer([EXTENSION])
+        self._metadata, self._notes = metadata, notes
+        value = metadata.get(EXTENSION)
+        self._is_object = isinstance(value, dict)
+        self._members: JsonMapping = whole_numbers(value) if isinstance(value, dict) else {}
+        if value is not None and not self._is_object:
+            self._note("It is no object.", "")
+        exact: object = self._members.get("json")
+        if isinstance(exact, str):
+            try:
+                inner = json.loads(exact)
+            except ParseError as error:
+                self._note(error.message, "/json")
+            else:
+                del self._members["json"]
+                self._members |= inner if isinstance(inner, dict) else {"json": inner}
+
+    def _note(self, message: str, path: str) -> None:
+        severity = self._notes.severity("standard")
+        self._notes.add("extension", message, path=self.path + path, fix="Leave it out.", severity=severity)
+
+    def pop_correction(self) -> Correction | None:
+        """Why the request is made again; None when it is not, or when what is said of it cannot be read."""
+        if "correction" not in self._members:
+            return None
+        try:
+            correction = Correction.model_validate_json(json.dumps(self._members["correction"]))
+        except ValidationError as error:
+            for each in findings_of(error, rule=""):
+                self._note(each.message, f"/correction{each.path}")
+            return None
+        del self._members["correction"]
+        return correction
+
+    def read(self, model_type: type[ModelT], base: JsonMapping, exclude: frozenset[str]) -> ModelT:
+        """`base` with what is said here. What is used leaves the metadata; what cannot be used stays.
+
+        Args:
+            model_type: The noun.
+            base: The fields that are known already.
+            exclude: The fields that the format has words for, which cannot be said here.
+        """
+        conflicts = exclude.intersection(self._members)
+        if self._members and conflicts:
+            self._note(f"It cannot say {', '.join(sorted(conflicts))}.", "")
+        elif self._is_object:
+            try:
+                model = model_type.model_validate_json(json.dumps({**base, **self._members}))
+            except ValidationError as error:
+                for each in findings_of(error, rule=""):
+                    self._note(each.message, each.path)
+            else:
+                del self._metadata[EXTENSION]
+                return model
+        return model_type.model_validate_json(json.dumps(base))
+
+
+# Mending, below strict.
+
+
+def note_older(notes: Diagnostics, what: str, path: str, now: str) -> None:
+    """Note a word of protocol 0.3, and what it is `now`."""
+    notes.add("older", f"{what} is in the words of A2A 0.3.", path=path, fix=f"Say `{now}`.")
+
+
+def normalise_message(value: JsonObject, notes: Diagnostics, kept: Kept, path: str, *, role: str) -> None:
+    """Mend a message where it has one meaning: spelling, words of 0.3, an id or a role that is not said."""
+    if notes.level == "strict":
+        return
+    if value.get("kind") == "message":
+        note_older(notes, "`kind`", f"{path}/kind", "role")
+        del value["kind"]
+    kept.take("message", value, Message, notes, path)
+    said = value.get("role")
+    older = {"user": "ROLE_USER", "agent": "ROLE_AGENT"}
+    if isinstance(said, str) and said in older:
+        note_older(notes, f"The role {said!r}", f"{path}/role", older[said])
+        value["role"] = older[said]
+    fills: JsonObject = {"role": role, "messageId": UNNAMED, "parts": []}
+    for key, fill in fills.items():
+        if key not in value:
+            notes.add("message", f"The message does not say its `{key}`.", path=f"{path}/{key}", fix=f"Say `{key}`.")
+            value[key] = fill
+    _normalise_parts(value["parts"], notes, f"{path}/parts")
+
+
+def _normalise_parts(parts: JsonValue, notes: Diagnostics, path: str) -> None:
+    for at, part in enumerate(parts if isinstance(parts, list) else ()):
+        if not isinstance(part, dict):
+            continue
+        place = f"{path}/{at}"
+        kind = part.pop("kind", None) if CONTENT & part.keys() or isinstance(part.get("file"), dict) else None
+        if kind is not None:
+            note_older(notes, "`kind`", f"{place}/kind", "text, raw, url or data")
+        file = part.get("file")
+        if isinstance(file, dict) and not CONTENT & part.keys():
+            del part["file"]
+            names = {"uri": "url", "bytes": "raw", "mimeType": "mediaType", "name": "filename"}
+            part |= {names.get(key, key): each for key, each in file.items()}
+        unknown = Kept()
+        unknown.take("part", part, Part, notes, place)
+
+
+def normalise_task(value: JsonObject, notes: Diagnostics, kept: Kept, path: str, *, task_id: str) -> None:
+    """Mend a task likewise; `task_id` is for one that does not say its own."""
+    if notes.level == "strict":
+        return
+    if value.get("kind") in {"task", "status-update"}:
+        note_older(notes, "`kind`", f"{path}/kind", "task")
+        del value["kind"]
+    kept.take("task", value, TaskObject, notes, path)
+    if "id" not in value or value["id"] is None:
+        notes.add("id", "The task has no `id`.", path=f"{path}/id", fix="Say the task's `id`.")
+        value["id"] = task_id
+    normalise_status(value.get("status"), notes, kept, f"{path}/status")
+    artifacts = value.get("artifacts")
+    for at, artifact in enumerate(artifacts if isinstance(artifacts, list) else ()):
+        if isinstance(artifact, dict):
+            unknown = Kept()
+            unknown.take("artifact", artifact, Artifact, notes, f"{path}/artifacts/{at}")
+            _normalise_parts(artifact.get("parts"), notes, f"{path}/artifacts/{at}/parts")
+
+
+def normalise_status(status: JsonValue, notes: Diagnostics, kept: Kept, path: str) -> None:
+    """Mend a status likewise: a state by its number or as 0.3 spelt it, and the message."""
+    if not isinstance(status, dict) or notes.level == "strict":
+        return
+    kept.take("status", status, TaskStatus, notes, path)
+    if isinstance(message := status.get("message"), dict):
+        normalise_message(message, notes, kept, f"{path}/message", role="ROLE_AGENT")
+    state = status.get("state")
+    if isinstance(state, int) and not isinstance(state, bool) and state in ENUM_NUMBERS:
+        notes.add(
+            "state", "The state is the number of its word.", path=f"{path}/state", fix=f"Say `{ENUM_NUMBERS[state]}`."
+        )
+        status["state"] = ENUM_NUMBERS[state]
+    elif isinstance(state, str) and state not in STATES:
+        word = f"TASK_STATE_{state.upper().replace('-', '_').removeprefix('TASK_STATE_')}"
+        if word in STATES:
+            note_older(notes, f"The state {state[:80]!r}", f"{path}/state", word)
+            status["state"] = word
+
+
+def validate(value: JsonObject, model: type[WireT], notes: Diagnostics, path: str, refusal: Refusal) -> WireT:
+    """`value`, which stands at `path`, as a wire model.
+
+    Raises:
+        InvalidInput: It breaks the format, and was a request.
+        OutputInvalid: It breaks the format, and was an answer.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        for each in findings_of(error, rule=""):
+            notes.add("shape", each.message, path=path + each.path, fix=each.fix, severity="error")
+        refuse(notes, refusal)
