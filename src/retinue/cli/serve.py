@@ -5,8 +5,9 @@ import ipaddress
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 from urllib.parse import urlsplit
 
 import click
@@ -15,32 +16,50 @@ from retinue.agents.definition_files import register_files
 from retinue.agents.definition_folders import DefinitionFolder
 from retinue.agents.registry import Registry
 from retinue.cli import user_paths
-from retinue.cli.output import echo, echo_err, echo_json, plural, safe
+from retinue.cli.output import echo, echo_err, echo_json, plural, reserve_stdout, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.session import active_path, open_engine, with_module
 from retinue.contract.definition import Effect
 from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
-from retinue.servers.admission import Admission
+from retinue.servers.admission import FREE_USD, Admission
 from retinue.servers.keys import Key, KeyStore
+
+if TYPE_CHECKING:
+    from retinue.servers.app import Door
 
 _FILES = DefinitionFolder(".", (".json", ".md", ".py"))
 _LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def serve_agents(
-    *, paths: Sequence[Path], host: str, port: int, public_url: str, anonymous: str | None, project: Project
+    *,
+    paths: Sequence[Path],
+    host: str,
+    port: int,
+    public_url: str,
+    anonymous: str | None,
+    doors: Sequence[str],
+    stdio: bool,
+    effects: str,
+    max_cost_usd: float | None,
+    project: Project,
 ) -> None:
     """Serve the agents of this folder, or those of PATHS."""
     try:
-        from retinue.servers.app import run_server
+        from retinue.servers.app import DOORS, installed_doors, run_server, serve_stdio
     except ImportError as error:
         raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[serve]`.") from None
     settings = project.settings
+    cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
+    local_key = Key(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
     is_open = anonymous or settings.get("serve.anonymous")
     keys = KeyStore(user_paths.state_dir())
     is_local = _is_loopback(host)
-    if not is_local and not keys.has_keys():
+    opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
+    for door in () if doors or stdio else DOORS.keys() - set(opened):
+        echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
+    if not (stdio or is_local) and not keys.has_keys():
         raise AccessDenied(
             f"{host} can be reached from other machines, and there is no key.",
             hint="Make one: `retinue keys add NAME`. Or leave `--host` out, which serves this machine only.",
@@ -61,8 +80,8 @@ def serve_agents(
     )
 
     async def main() -> None:
-        with Journal(user_paths.journal_file()) as journal:
-            opened = open_engine(
+        with Journal(user_paths.journal_file()) as journal, reserve_stdout() as stdout:
+            engine = open_engine(
                 project,
                 project.workspace,
                 journal=journal,
@@ -73,7 +92,10 @@ def serve_agents(
                 keep_bytes=256 * 2**20,
                 on_close="leave",
             )
-            async with opened as orchestrator:
+            async with engine as orchestrator:
+                if stdio:
+                    await serve_stdio(orchestrator, admission, local_key, stdout)
+                    return
                 await run_server(
                     orchestrator,
                     admission,
@@ -81,14 +103,16 @@ def serve_agents(
                     port=port,
                     public_url=public_url.rstrip("/"),
                     active=active,
-                    on_ready=_report_ready,
+                    doors=opened,
+                    on_ready=partial(_report_ready, opened),
                 )
 
     asyncio.run(main())
 
 
-def _report_ready(address: str, agents: int, resumed: int) -> None:
-    echo_err(f"Serving {plural(agents, 'agent')} on {address}  (docs: {address}/docs)")
+def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:
+    places = {"http": f"docs: {address}/docs", "mcp": f"MCP: {address}/mcp"}
+    echo_err(f"Serving {plural(agents, 'agent')} on {address}  ({', '.join(places[door] for door in doors)})")
     if resumed:
         echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
     echo_err("Stop with Ctrl-C.")
@@ -144,18 +168,12 @@ def add_key(
     as_json: bool,
 ) -> None:
     """Make a key and show it, this once."""
-    words = tuple(word.strip() for word in effects.split(",") if word.strip())
-    all_effects = get_args(Effect)
-    if unknown := sorted(set(words) - set(all_effects)):
-        raise InvalidInput(
-            f"{unknown[0]!r} is not an effect.", hint=f"Use {', '.join(all_effects)}.", suggestions=all_effects
-        )
     try:
         key = Key(
             name=name,
             agents=tuple(agents) or ("*",),
             doors=tuple(doors),
-            effects=cast("tuple[Effect, ...]", words),
+            effects=_effects_of(effects),
             approve=approve,
             max_cost_usd=max_cost_usd,
             max_tokens=max_tokens,
@@ -172,6 +190,17 @@ def add_key(
     else:
         echo(secret)
         echo_err(f"This is the only time that the key {name!r} is shown. Send it as `Authorization: Bearer KEY`.")
+
+
+def _effects_of(text: str) -> tuple[Effect, ...]:
+    """The effects in a list with commas."""
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    all_effects = get_args(Effect)
+    if unknown := sorted(set(words) - set(all_effects)):
+        raise InvalidInput(
+            f"{unknown[0]!r} is not an effect.", hint=f"Use {', '.join(all_effects)}.", suggestions=all_effects
+        )
+    return cast("tuple[Effect, ...]", words)
 
 
 def list_keys(*, as_json: bool) -> None:

@@ -469,17 +469,27 @@ def stats() -> None:
 )
 @click.option("--public-url", default="", metavar="URL", help="Address by which others reach it, for the cards.")
 @click.option("--anonymous", type=choice("read", "none"), help="What callers without a key may do. [default: read]")
+@click.option(
+    "--door", "doors", multiple=True, type=choice("http", "mcp"), help="Doors to open; repeatable. [default: all]"
+)
+@click.option("--stdio", is_flag=True, help="Serve MCP to one client on stdin and stdout, instead of a port.")
+@click.option(
+    "--effects", default="read", show_default=True, metavar="LIST", help="With --stdio: read, write, network."
+)
+@click.option("--max-cost-usd", type=options.Money(), help="With --stdio: what a run may cost. [default: nothing]")
 @together("project", "project:open_project", options.model_option, options.runner_option, options.workspace_option)
 @implemented_by("serve:serve_agents")
 def serve() -> None:
-    r"""Serve the agents of this folder over HTTP, or only those in PATHS.
+    r"""Serve the agents of this folder over HTTP and MCP, or only those in PATHS.
 
-    Each agent has a card, a generic endpoint and a route for each skill; /docs lists them. Callers on this machine need
-    no key, and may only read. Runs are kept in the history; those that a stopped server left go on when it starts.
+    Each agent has a card, a generic endpoint and a route for each skill; /docs lists them. Each skill is a tool of the
+    MCP server at /mcp. Callers on this machine need no key, and may only read. Runs are kept in the history; those that
+    a stopped server left go on when it starts.
 
     \b
       retinue serve
       retinue serve agents/greeter.py --port 0
+      retinue serve --stdio --effects read,write
       retinue keys add ci --effects read,write --max-cost-usd 0.50
     """
 

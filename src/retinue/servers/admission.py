@@ -35,9 +35,12 @@ HOPS_HEADER: Final = "retinue-hops"
 MAX_HOPS: Final = 8
 """Servers that may stand before this one. A ring of servers cannot be seen otherwise."""
 
-_ANONYMOUS: Final = Key(name="anonymous", max_cost_usd=1e-9)
-"""Who needs no key on this machine: reads, and pays for nothing. The limit is less than any call costs, since with
-nothing left no agent is called at all, not even one that asks no model."""
+FREE_USD: Final = 1e-9
+"""The cost limit of who pays for nothing: less than any call costs, since with nothing left no agent is called at all,
+not even one that asks no model."""
+
+_ANONYMOUS: Final = Key(name="anonymous", max_cost_usd=FREE_USD)
+"""Who needs no key on this machine: reads, and pays for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Admission:
             Unavailable: The keys cannot be read; why is in the log.
             InvalidInput: The request has gone round through too many servers.
         """
-        hops = _hops(headers.get(HOPS_HEADER, "0"))
+        hops = read_hops(headers.get(HOPS_HEADER, "0"))
         scheme, _, secret = headers.get("authorization", "").partition(" ")
         if not scheme:
             secret = headers.get("x-api-key", "")
@@ -254,7 +257,7 @@ class Admission:
             raise
 
 
-def _hops(text: str) -> int:
+def read_hops(text: str) -> int:
     """How many servers passed a request on.
 
     Raises:

@@ -1,29 +1,82 @@
 """All doors of one server as one ASGI application, and its life from the first request to the last."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from importlib.util import find_spec
+from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
+from retinue.errors import NotInstalled
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.servers.admission import Admission
+from retinue.servers.admission import Admission, Caller
 from retinue.servers.guard import Guard
 from retinue.servers.http import http_app
+from retinue.servers.keys import Key
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 
+if TYPE_CHECKING:
+    from retinue.servers.mcp import McpDoor
+
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
+Door: TypeAlias = Literal["http", "mcp"]
+DOORS: Final[dict[Door, str]] = {"http": "starlette", "mcp": "mcp"}
+"""The doors, and the package that each needs."""
+RPC_PATHS: Final = ("/mcp",)
 
-def application(service: Service, *, hosts: tuple[str, ...] = (), base_url: str = "") -> ASGIApp:
+
+def installed_doors() -> tuple[Door, ...]:
+    """The doors whose packages are installed."""
+    return tuple(door for door, package in DOORS.items() if find_spec(package) is not None)
+
+
+def application(
+    service: Service, *, hosts: tuple[str, ...] = (), base_url: str = "", doors: Collection[Door] = ("http", "mcp")
+) -> ASGIApp:
     """The doors behind their guard.
 
     Args:
         service: Where tasks run.
         hosts: Names by which the server is reached, besides those of this machine.
         base_url: Its public address, for cards.
+        doors: Which doors there are.
+
+    Raises:
+        NotInstalled: A door needs a package that is not here.
     """
-    return Guard(http_app(service, base_url=base_url), hosts={*LOCAL_NAMES, *hosts})
+    app = http_app(service, base_url=base_url, probes_only="http" not in doors)
+    if "mcp" in doors:
+        door = _mcp_door(service)
+        app.router.routes += door.routes
+        app.router.lifespan_context = door.lifespan
+    return Guard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
+
+
+def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
+    try:
+        from retinue.servers.mcp import McpDoor  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[mcp]`.") from None
+    return McpDoor(service, local=local)
+
+
+async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: Key, stdout: IO[str]) -> None:
+    """Serve the agents of an orchestrator to one MCP client on stdin and stdout, until it closes them.
+
+    Args:
+        orchestrator: Runs tasks, on an engine that is open.
+        admission: Who may ask for what.
+        key: What the client may do.
+        stdout: What to write to: nothing else may.
+
+    Raises:
+        NotInstalled: The package is not here.
+    """
+    root = str(orchestrator.workspace.root) if orchestrator.workspace is not None else ""
+    service = Service(orchestrator, admission, root=root)
+    await _mcp_door(service, Caller(key, key.name)).serve_stdio(stdout)
 
 
 async def run_server(
@@ -34,6 +87,7 @@ async def run_server(
     port: int = 8000,
     public_url: str = "",
     active: str = "",
+    doors: Collection[Door] = ("http", "mcp"),
     on_ready: Callable[[str, int, int], None],
 ) -> None:
     """Serve the agents of an orchestrator until the process is told to stop; first, go on with runs that were left.
@@ -45,6 +99,7 @@ async def run_server(
         port: The port; 0 takes any that is free.
         public_url: The address by which others reach it, if it is another.
         active: The agent that `run_agent` means; a goal for all when empty.
+        doors: Which doors there are.
         on_ready: Told the address, the number of agents and of resumed runs.
 
     Raises:
@@ -58,7 +113,7 @@ async def run_server(
         address = public_url or f"http://{name}:{sock.getsockname()[1]}"
         resumed = await service.resume_stalled()
         hosts = tuple(filter(None, (name.lower(), urlsplit(public_url).hostname)))
-        app = application(service, hosts=hosts, base_url=address)
+        app = application(service, hosts=hosts, base_url=address, doors=doors)
         await serve(
             app,
             service,

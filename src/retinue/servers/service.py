@@ -41,6 +41,9 @@ from retinue.servers.admission import Admission, Caller
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
+LONGEST_S: Final = 30.0
+"""Seconds that a caller is kept waiting for a skill that may take longer."""
+
 
 class Conflict(InvalidInput):
     """The same key was used for another request."""

@@ -6,6 +6,7 @@ file is opened.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
@@ -156,6 +157,27 @@ def parse_arguments(hint: str, body: str) -> CommandArguments:
             required.append(name)
     only = next(iter(properties)) if len(properties) == 1 and not (placeholders and placeholders[0].words) else None
     return CommandArguments(_object(properties, required), only)
+
+
+def expand_command(body: str, parameters: Sequence[str], arguments: Mapping[str, str]) -> str:
+    """The body with what follows the command in its place, as programs do that know such commands.
+
+    Args:
+        body: The command's body.
+        parameters: The names of its parameters, in their order.
+        arguments: What was given for them.
+    """
+    values = [arguments.get(name, "") for name in parameters if name != ARGUMENTS]
+    everything = arguments.get(ARGUMENTS, " ".join(filter(None, values)))
+    values = values or everything.split()
+
+    def put(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return everything
+        position = int(match[1])
+        return values[position - 1] if position <= len(values) else ""
+
+    return re.sub(f"{_POSITION.pattern}|{_ALL.pattern}", put, body)
 
 
 def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:

@@ -27,12 +27,13 @@ _AGENT = "/agents/{category}/{agent}"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
-def http_app(service: Service, *, base_url: str = "") -> Starlette:
+def http_app(service: Service, *, base_url: str = "", probes_only: bool = False) -> Starlette:
     """The door as an ASGI application.
 
     Args:
         service: Where tasks run.
         base_url: What cards put before their paths: the public address, or nothing.
+        probes_only: Only what tells whether the server runs: the agents are behind other doors.
     """
 
     async def whole_card(service: Service, request: Request, caller: Caller) -> Response:
@@ -88,12 +89,12 @@ def http_app(service: Service, *, base_url: str = "") -> Starlette:
 
         return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
 
+    probes = [Route("/health", show_health), Route("/ready", show_ready)]
     routes = [
+        *probes,
         *route(_CARD, GET=whole_card),
         *route("/openapi.json", GET=show_openapi),
         *route("/docs", GET=show_docs),
-        Route("/health", show_health),
-        Route("/ready", show_ready),
         *route("/tasks", POST=tasks.create_goal),
         *route("/run_agent", POST=tasks.call_run_agent),
         *route("/runs", GET=runs.list_runs),
@@ -111,7 +112,7 @@ def http_app(service: Service, *, base_url: str = "") -> Starlette:
         *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(routes=probes if probes_only else routes, exception_handlers=handlers)
 
 
 def _card(definition: Definition, base_url: str) -> JsonObject:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import retinue
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.dialects import agent_http
+from retinue.servers.schemas import embed_schema
 
 _JSON: Final = "application/json"
 _STATUSES: Final = {
@@ -167,11 +168,12 @@ def openapi(definitions: Iterable[Definition], *, base_url: str = "") -> JsonMap
 def _skill_paths(definition: Definition, skill: Skill, schemas: JsonMapping) -> JsonMapping:
     """The methods of one skill's route; its schemas become components."""
     name = f"{definition.name}.{skill.name}"
-    schemas[f"{name}.input"] = _component(skill.input_schema or {"type": "object"}, f"{name}.input")
+    place = f"/components/schemas/{name}"
+    schemas[f"{name}.input"] = embed_schema(skill.input_schema or {"type": "object"}, f"{place}.input")
     output: str | JsonMapping = _OBJECT
     if skill.output_schema is not None:
         output = f"{name}.output"
-        schemas[output] = _component(skill.output_schema, output)
+        schemas[output] = embed_schema(skill.output_schema, f"{place}.output")
         kind: object = skill.output_schema.get("type")
         if kind != "object":  # a body is an object
             output = {"type": "object"}
@@ -212,24 +214,6 @@ def _content(schema: str | JsonMapping) -> JsonMapping:
 
 def _path_parameter(name: str) -> JsonMapping:
     return {"name": name, "in": "path", "required": True, "schema": _TEXT}
-
-
-def _component(schema: JsonMapping, name: str) -> JsonMapping:
-    """`schema` with its references made to go through the document that it is put into."""
-
-    def rewrite(value: Any) -> Any:
-        if isinstance(value, dict):
-            items = cast("JsonMapping", value).items()
-            return {
-                key: f"#/components/schemas/{name}{each[1:]}"
-                if key in {"$ref", "$dynamicRef"} and isinstance(each, str) and each.startswith("#")
-                else rewrite(each)
-                for key, each in items
-                if key not in {"$schema", "$id"}
-            }
-        return [rewrite(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
-
-    return rewrite(schema)
 
 
 _PAGE: Final = """<!doctype html>

@@ -21,7 +21,7 @@ from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
-from retinue.servers.service import Service
+from retinue.servers.service import LONGEST_S, Service
 
 DOOR: Final = "http"
 
@@ -106,10 +106,6 @@ def is_deferred(request: Request, timeout_s: float | None = None) -> bool:
     """Whether the caller wants no answer but the task (RFC 7240), or the skill takes longer than a caller waits."""
     preferences = ",".join(request.headers.getlist("prefer")).lower().split(",")
     return any(each.split(";")[0].strip() == "respond-async" for each in preferences) or (timeout_s or 0) > LONGEST_S
-
-
-LONGEST_S: Final = 30.0
-"""Seconds that a caller is kept waiting for a skill that may take longer."""
 
 
 async def wait_for_result(service: Service, request: Request, caller: Caller, run: str, *, cancel: bool) -> Result:

@@ -1,0 +1,217 @@
+"""One call of a tool: its run is followed, what happens is told, what is asked goes to the client."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from retinue.contract.event import Checkpoint, Message, NodeFinished, Progress, QuestionAsked
+from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.task import Question
+from retinue.engine.base import RunRecord
+from retinue.errors import Canceled, InvalidInput
+from retinue.servers.admission import Caller
+from retinue.servers.mcp.questions import answer_value, by_key, form_schema, input_requests
+from retinue.servers.mcp.tools import SkillTool, tool_result
+from retinue.servers.service import Service
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+Answer: TypeAlias = types.CallToolResult | types.InputRequiredResult
+
+LEFT: Final = "retinue.left"
+"""The key of an ASGI scope whose event is set when the client has gone away."""
+
+
+@dataclass(slots=True)
+class ProgressMeter:
+    """Counts of a run's phases as one number that only grows, as the protocol wants it."""
+
+    _last: float = -1.0
+    _base: float = 0.0
+    _phase: str = ""
+
+    def advance(self, phase: str, done: int | None, total: int | None) -> tuple[float, float | None] | None:
+        """The number to report, and what it is heading for; None when there is nothing new to report."""
+        if phase != self._phase or done is None or self._base + done <= self._last:
+            self._phase, self._base = phase, max(self._last, 0.0)
+        value = self._base + done if done is not None else self._last + 1
+        if value <= self._last:
+            return None
+        self._last = value
+        return value, None if total is None or done is None else self._base + total
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call whose run has been started.
+
+    Attributes:
+        context: Of the request.
+        caller: Who calls.
+        tool: What is called.
+        run: The run.
+    """
+
+    service: Service
+    context: Context
+    caller: Caller
+    tool: SkillTool
+    run: str
+
+    @property
+    def is_modern(self) -> bool:
+        """Whether the client speaks the revision in which a server cannot ask, but only answer with questions."""
+        return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+    async def answer(self, responses: Mapping[str, Any] | None, *, after: int = 0) -> Answer:
+        """Wait until the run has ended or asks something.
+
+        When the client goes away meanwhile, the run is canceled; when the server stops, it is left.
+
+        Args:
+            responses: What the client sent to questions that were asked before.
+            after: The last event that the client knows of.
+        """
+        request = self.context.request
+        left: anyio.Event = request.scope[LEFT] if request is not None else anyio.Event()
+        following = asyncio.ensure_future(self._follow(responses, after))
+        leaving = asyncio.ensure_future(left.wait())
+        try:
+            await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            if not following.done():
+                following.cancel()
+                if not self.service.closing.is_set():
+                    with anyio.CancelScope(shield=True):
+                        await self.service.engine.cancel(self.run, reason="The client went away.")
+        if not following.done():
+            raise Canceled("The client went away.")
+        return following.result()
+
+    async def _follow(self, responses: Mapping[str, Any] | None, after: int) -> Answer:
+        if responses is not None and after:
+            questions = by_key(await pending_questions(self.service, await self._record()))
+            if await self._take(questions, responses):
+                return await self._to_result(await self.service.result(self.run))
+            if left := by_key(await pending_questions(self.service, await self._record())):
+                return self._input_required(left, after)
+        meter = ProgressMeter()
+        async for event in self.service.events(self.run, after=after):
+            match event.body:
+                case NodeFinished(result) if not event.node:
+                    return await self._to_result(result)
+                case QuestionAsked(question) if question.kind != "approval":
+                    answer = await self._ask(question, responses, event.sequence)
+                    if answer is not None:
+                        return answer
+                case Progress(phase, status, done, total):
+                    await self._report(meter, phase, status or phase, done, total)
+                case Checkpoint(phase, status):
+                    await self._report(meter, phase, status or phase, None, None)
+                case Message(text):
+                    await self._report(meter, "", text, None, None)
+                case _:
+                    pass
+        return await self._to_result(await self.service.result(self.run))
+
+    async def _report(self, meter: ProgressMeter, phase: str, text: str, done: int | None, total: int | None) -> None:
+        if step := meter.advance(phase, done, total):
+            await self.context.session.report_progress(step[0], step[1], text)
+
+    async def _ask(self, question: Question, responses: Mapping[str, Any] | None, sequence: int) -> Answer | None:
+        """Ask the client; None when the run goes on."""
+        pending = by_key(await pending_questions(self.service, await self._record()))
+        if question.id not in {each.id for each in pending.values()}:
+            return None  # it was answered meanwhile, maybe through another door
+        if not can_ask(self.context):
+            await self._cancel()
+            message = f"The agent asks, and your client cannot show questions: {question.text}"
+            if self.is_modern:
+                needed: JsonMapping = {"requiredCapabilities": {"elicitation": {}}}
+                raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
+            raise InvalidInput(message, hint="Say it in the arguments, or use a client with elicitation.")
+        if self.is_modern:
+            if responses and await self._take(pending, responses):
+                return await self._to_result(await self.service.result(self.run))
+            pending = by_key(await pending_questions(self.service, await self._record()))
+            return self._input_required(pending, sequence) if pending else None
+        response = await self.context.session.elicit_form(
+            question.text, form_schema(question), related_request_id=self.context.request_id
+        )
+        key = next(key for key, each in pending.items() if each.id == question.id)
+        if await self._take(pending, {key: response}):
+            return await self._to_result(await self.service.result(self.run))
+        return None
+
+    async def _take(self, questions: Mapping[str, Question], responses: Mapping[str, Any]) -> bool:
+        """Answer the run's questions; whether the person did not want to, so that it has been canceled."""
+        try:
+            await take_responses(self.service, self.caller, await self._record(), questions, responses)
+        except Canceled:
+            await self._cancel()
+            return True
+        except InvalidInput:
+            if not self.is_modern:  # the person is not asked twice for one answer
+                await self._cancel()
+                raise
+        return False
+
+    def _input_required(self, questions: Mapping[str, Question], sequence: int) -> types.InputRequiredResult:
+        state = dumps({"run": self.run, "after": sequence})
+        return types.InputRequiredResult(input_requests=input_requests(questions), request_state=state)
+
+    async def _to_result(self, result: Result) -> types.CallToolResult:
+        return await tool_result(result, self.tool, run=self.run, workspace=self.service.orchestrator.workspace)
+
+    async def _record(self) -> RunRecord:
+        return await self.service.find(self.caller, self.run)
+
+    async def _cancel(self) -> None:
+        await self.service.cancel(await self._record())
+
+
+def can_ask(context: Context) -> bool:
+    """Whether the client shows forms to its user."""
+    capabilities = context.session.client_capabilities
+    elicitation = capabilities.elicitation if capabilities is not None else None
+    if elicitation is None or (elicitation.url is not None and elicitation.form is None):
+        return False
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
+
+
+async def pending_questions(service: Service, record: RunRecord) -> list[Question]:
+    """What the run waits to be told by its caller."""
+    return await service.questions(record) if record.ended_ns is None else []
+
+
+async def take_responses(
+    service: Service,
+    caller: Caller,
+    record: RunRecord,
+    questions: Mapping[str, Question],
+    responses: Mapping[str, Any],
+) -> None:
+    """Answer those questions that there are responses to; keys that nobody asked for are nothing.
+
+    Raises:
+        Canceled: The person did not want to answer.
+        InvalidInput: An answer does not fit.
+    """
+    for key, question in questions.items():
+        if key not in responses:
+            continue
+        try:
+            response = types.ElicitResult.model_validate(responses[key], by_name=False)
+        except ValidationError:
+            raise InvalidInput(f"The response to `{key}` is none of a form.", path=f"/inputResponses/{key}") from None
+        await service.answer(caller, record, question.id, answer_value(question, response))

@@ -1,0 +1,325 @@
+"""The door: one low-level server for both revisions of the protocol, over streamable HTTP and over stdio."""
+
+import re
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from functools import cached_property
+from typing import IO, Any, Final
+
+import anyio
+import mcp_types as types
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.lowlevel import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+from starlette.datastructures import Headers
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+import retinue
+from retinue.contract import json
+from retinue.contract.definition import Definition
+from retinue.contract.fault import Fault, public_fault
+from retinue.contract.model import JsonMapping
+from retinue.contract.task import Task
+from retinue.engine.blocking import in_thread
+from retinue.errors import InvalidInput, RetinueError
+from retinue.servers.admission import Caller, read_hops
+from retinue.servers.errors import error_response
+from retinue.servers.mcp.calls import LEFT, Context, ToolCall
+from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
+from retinue.servers.mcp.tasks import (
+    TASKS,
+    TOOL_LABEL,
+    TaskParams,
+    UpdateTaskParams,
+    becomes_task,
+    check_access,
+    find_task,
+    show_task,
+    task_json,
+    update_task,
+)
+from retinue.servers.mcp.tools import (
+    BYTES,
+    SkillTool,
+    artifact_uri,
+    error_result,
+    resource_contents,
+    skill_tools,
+)
+from retinue.servers.service import Service, UnknownRun
+
+DOOR: Final = "mcp"
+PATH: Final = "/mcp"
+HOPS_META: Final = "retinue/hops"
+"""The key of `_meta` that counts the servers a call has passed; the header and this one: the greater counts."""
+
+_ARTIFACT: Final = re.compile(r"retinue://runs/([A-Za-z0-9:_-]{1,80})/artifacts/([0-9]{1,4})", re.ASCII)
+_CALLER: Final = "retinue.caller"
+_ANSWER_S: Final = 3600.0
+"""How long the sealed state of a question can be sent back: as long as a question waits."""
+_PRIVATE: Final = CacheHint(ttl_ms=60_000, scope="private")
+_CACHE_HINTS: Final[dict[CacheableMethod, CacheHint]] = {
+    "tools/list": _PRIVATE,
+    "prompts/list": _PRIVATE,
+    "resources/list": _PRIVATE,
+    "resources/templates/list": _PRIVATE,
+    "resources/read": _PRIVATE,
+}
+
+
+class McpDoor:
+    """The agents of a service as an MCP server.
+
+    Args:
+        service: Where tasks run.
+        local: Who calls over stdio; over HTTP it is whoever the key says.
+    """
+
+    def __init__(self, service: Service, *, local: Caller | None = None) -> None:
+        self._service, self._local = service, local
+        self.server: Server[Any] = Server(
+            "retinue",
+            version=retinue.__version__,
+            instructions="Each tool is a skill of an agent. Agents validate what they get and what they answer.",
+            cache_hints=_CACHE_HINTS,
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+        )
+        security = RequestStateSecurity.ephemeral(ttl=_ANSWER_S)
+        security.bind_principal = lambda context: self._caller(context).owner
+        self.server.middleware.append(RequestStateBoundary(security, default_audience="retinue"))
+        self.server.extensions[TASKS] = {}
+        self.server.add_request_handler("tasks/get", TaskParams, self._get_task)
+        self.server.add_request_handler("tasks/update", UpdateTaskParams, self._update_task)
+        self.server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
+        self._sessions = StreamableHTTPSessionManager(self.server)
+
+    # Where it stands
+
+    @property
+    def routes(self) -> list[Route]:
+        """Its routes, with and without a slash at the end."""
+        return [Route(path, _Endpoint(self._service, self._sessions)) for path in (PATH, f"{PATH}/")]
+
+    def lifespan(self, app: object) -> AbstractAsyncContextManager[None]:
+        """What must be open while it is served over HTTP."""
+        del app
+        return self._sessions.run()
+
+    async def serve_stdio(self, stdout: IO[str]) -> None:
+        """Serve one client on stdin and `stdout` until it closes them."""
+        async with stdio_server(stdout=anyio.wrap_file(stdout)) as (receiving, sending):
+            await self.server.run(receiving, sending, self.server.create_initialization_options())
+
+    # Who asks, and for what
+
+    def _caller(self, context: Context) -> Caller:
+        caller = context.request.scope[_CALLER] if context.request is not None else self._local
+        if caller is None:
+            raise MCPError(types.INVALID_REQUEST, "Nobody may call this server here.")
+        hops: object = (context.meta or {}).get(HOPS_META, 0)
+        try:
+            return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
+        except InvalidInput as error:
+            raise _rpc_error(error) from None
+
+    @cached_property
+    def _tools(self) -> dict[str, SkillTool]:
+        return skill_tools(self._service.registry.agents())
+
+    @cached_property
+    def _descriptions(self) -> dict[str, types.Tool]:
+        return {name: tool.describe() for name, tool in self._tools.items()}
+
+    def _input_schema(self, name: str) -> JsonMapping | None:
+        tool = self._descriptions.get(name)  # a lookup: without it, every call lists all tools
+        return None if tool is None else tool.input_schema
+
+    def _tool(self, caller: Caller, name: str) -> SkillTool:
+        tool = self._tools.get(name)
+        if tool is None or not caller.key.opens(tool.agent.definition.name, DOOR):
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:80]}")
+        return tool
+
+    # Tools
+
+    async def _list_tools(self, context: Context, params: object) -> types.ListToolsResult:
+        del params
+        caller = self._caller(context)
+        opened = [name for name, tool in self._tools.items() if caller.key.opens(tool.agent.definition.name, DOOR)]
+        return types.ListToolsResult(tools=[self._descriptions[name] for name in opened])
+
+    async def _call_tool(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult | Any:
+        caller = self._caller(context)
+        tool = self._tool(caller, params.name)
+        run, after = "", 0
+        try:
+            if params.request_state is not None:
+                state: Any = json.loads(params.request_state)
+                run, after = (await self._service.find(caller, state["run"])).run, state["after"]
+            else:
+                with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
+                    run = await self._start(caller, tool, params.arguments or {})
+                if becomes_task(context, tool):
+                    record = await self._service.find(caller, run)
+                    return {"resultType": "task", **task_json(record)}
+            call = ToolCall(self._service, context, caller, tool, run)
+            return await call.answer(params.input_responses, after=after)
+        except RetinueError as error:
+            return error_result(public_fault(Fault.from_error(error), run=run, root=self._service.root), run=run)
+
+    async def _start(self, caller: Caller, tool: SkillTool, arguments: JsonMapping) -> str:
+        definition = tool.agent.definition
+        wish = Task(id="", agent=definition.name, skill=tool.skill.name, parameters=arguments)
+        return await self._service.start(
+            caller, wish, door=DOOR, agent=tool.agent, skill=tool.skill, labels={TOOL_LABEL: tool.name}
+        )
+
+    # Tasks
+
+    async def _get_task(self, context: Context, params: TaskParams) -> JsonMapping:
+        check_access(context, params)
+        record, tool = await find_task(self._service, self._caller(context), params, self._tools)
+        return await show_task(self._service, context, record, tool)
+
+    async def _update_task(self, context: Context, params: UpdateTaskParams) -> JsonMapping:
+        check_access(context, params)
+        caller = self._caller(context)
+        record, _ = await find_task(self._service, caller, params, self._tools)
+        try:
+            await update_task(self._service, caller, record, params)
+        except RetinueError as error:
+            raise _rpc_error(error) from None
+        return {}
+
+    async def _cancel_task(self, context: Context, params: TaskParams) -> JsonMapping:
+        check_access(context, params)
+        record, _ = await find_task(self._service, self._caller(context), params, self._tools)
+        await self._service.cancel(record)
+        return {}
+
+    # Prompts
+
+    async def _list_prompts(self, context: Context, params: object) -> types.ListPromptsResult:
+        del params
+        found = commands(self._service.agents(self._caller(context), DOOR))
+        return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in found.items()])
+
+    def _command(self, context: Context, name: str) -> Definition:
+        definition = commands(self._service.agents(self._caller(context), DOOR)).get(name)
+        if definition is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {name[:80]}")
+        return definition
+
+    async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        try:
+            return expand_prompt(self._command(context, params.name), params.arguments or {})
+        except InvalidInput as error:
+            raise _rpc_error(error) from None
+
+    async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        if not isinstance(params.ref, types.PromptReference):
+            return types.CompleteResult(completion=types.Completion(values=[]))
+        argument = params.argument
+        words = complete_argument(self._command(context, params.ref.name), argument.name, argument.value)
+        return types.CompleteResult(completion=words)
+
+    # Files that answers name
+
+    async def _list_resources(self, context: Context, params: object) -> types.ListResourcesResult:
+        del params
+        self._caller(context)
+        return types.ListResourcesResult(resources=[])  # a file belongs to the answer that names it
+
+    async def _list_templates(self, context: Context, params: object) -> types.ListResourceTemplatesResult:
+        del params
+        self._caller(context)
+        template = types.ResourceTemplate(
+            uri_template=artifact_uri("{run}", "{number}"), name="artifact", description="A file that an agent made."
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        caller, match = self._caller(context), _ARTIFACT.fullmatch(params.uri)
+        workspace = self._service.orchestrator.workspace
+        try:
+            if match is None or workspace is None:
+                raise UnknownRun(params.uri)
+            record = await self._service.find(caller, match[1])
+            artifact = (await self._service.state(record)).artifacts[int(match[2])]
+            data = await in_thread(workspace.read_bytes, artifact.path)
+        except (RetinueError, IndexError):
+            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": params.uri}) from None
+        return types.ReadResourceResult(contents=[resource_contents(data, params.uri, artifact.media_type or BYTES)])
+
+
+class _Endpoint:
+    """The door as an ASGI application: it knows who asks, and notices when they go away."""
+
+    def __init__(self, service: Service, sessions: StreamableHTTPSessionManager) -> None:
+        self._service, self._sessions = service, sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            caller = self._service.admission.authenticate(Headers(scope=scope))
+            self._service.admission.check_rate(caller)
+        except RetinueError as error:
+            await error_response(error, rpc=True)(scope, receive, send)
+            return
+        left = anyio.Event()
+        # Sessions belong to whoever opened them, by this class and no other. The key itself is not needed for that.
+        user = AuthenticatedUser(AccessToken(token="", client_id=caller.owner, scopes=[]))
+        scope = {**scope, "user": user, _CALLER: caller, LEFT: left}
+
+        async def watched() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                left.set()
+            return message
+
+        if scope["method"] != "GET":
+            await self._sessions.handle_request(scope, watched, send)
+            return
+        await self._stream(scope, watched, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A stream that has no end of its own: it ends when the server stops."""
+        state = {"open": False}
+
+        async def counted(message: Message) -> None:
+            state["open"] = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
+        async with anyio.create_task_group() as group:
+
+            async def serve() -> None:
+                await self._sessions.handle_request(scope, receive, counted)
+                group.cancel_scope.cancel()
+
+            group.start_soon(serve)
+            await self._service.closing.wait()
+            group.cancel_scope.cancel()
+        if state["open"] and self._service.closing.is_set():
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _rpc_error(error: RetinueError) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, " ".join(filter(None, (error.message, error.hint))))
