@@ -1,7 +1,7 @@
 """A server for the official conformance suite of MCP: the suite calls tools and prompts by fixed names.
 
-    python -m tests.servers.mcp_conformance --port 8101             # what agents of a registry can be
-    python -m tests.servers.mcp_conformance --port 8101 --fixtures  # and what only judges how the SDK is put together
+python -m tests.servers.mcp_conformance --port 8101             # what agents of a registry can be
+python -m tests.servers.mcp_conformance --port 8101 --fixtures  # and what only judges how the SDK is put together
 """
 
 import argparse
@@ -102,7 +102,9 @@ async def test_tool_with_progress(run: RunContext) -> str:
 @agent(effects=[])
 async def test_elicitation(message: str, run: RunContext) -> str:
     """Asks a message. Use to test. Returns the answer."""
-    return f"User response: {await ask(run, 'who', message, form(username={'type': 'string'}, email={'type': 'string'}))}"
+    return (
+        f"User response: {await ask(run, 'who', message, form(username={'type': 'string'}, email={'type': 'string'}))}"
+    )
 
 
 @agent(effects=[])

@@ -24,9 +24,7 @@ RESOURCES = {
     "test://static-text": types.TextResourceContents(
         uri="test://static-text", mime_type="text/plain", text="This is the content of the static text resource."
     ),
-    "test://static-binary": types.BlobResourceContents(
-        uri="test://static-binary", mime_type="image/png", blob=IMAGE
-    ),
+    "test://static-binary": types.BlobResourceContents(uri="test://static-binary", mime_type="image/png", blob=IMAGE),
     "test://template/123/data": types.TextResourceContents(
         uri="test://template/123/data",
         mime_type="application/json",

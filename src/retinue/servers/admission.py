@@ -142,7 +142,8 @@ class Admission:
         rate = caller.key.rate
         if rate is None:
             return
-        now_s, use = self.clock_s(), self._uses.setdefault(caller.owner, _Use(tokens=rate, at_s=self.clock_s()))
+        now_s = self.clock_s()
+        use = self._uses.setdefault(caller.owner, _Use(tokens=rate, at_s=now_s))
         use.tokens = min(float(rate), use.tokens + (now_s - use.at_s) * rate / 60)
         use.at_s = now_s
         if use.tokens < 1:

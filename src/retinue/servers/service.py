@@ -38,6 +38,7 @@ from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
+from retinue.tools.web.url import Guard
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
@@ -65,6 +66,7 @@ class Service:
         admission: Decides about them.
         root: The workspace: paths in it may be told.
         active: The agent that `run_agent` means; a goal for all when empty.
+        push_guard: Where updates of tasks may be sent that callers ask for.
         closing: Set when the server stops: new work is refused, streams end.
     """
 
@@ -72,6 +74,7 @@ class Service:
     admission: Admission
     root: str = ""
     active: str = ""
+    push_guard: Guard = field(default_factory=lambda: Guard(ports=None))
     closing: anyio.Event = field(default_factory=anyio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
@@ -168,8 +171,10 @@ class Service:
         self._watch(started, release)
         return started
 
-    async def start_goal(self, caller: Caller, wish: Task, *, door: str) -> str:
-        """Plan a goal for all agents together, start it, and give the id of its run.
+    async def start_goal(
+        self, caller: Caller, wish: Task, *, door: str, labels: Mapping[str, str] | None = None
+    ) -> str:
+        """Plan a goal for all agents together, start it, and give the id of its run. The arguments are as for `start`.
 
         Raises:
             RetinueError: See `start`; or the goal cannot be understood.
@@ -185,7 +190,7 @@ class Service:
                 budget=admitted.budget,
                 effects=admitted.effects,
                 owner=caller.owner,
-                labels={"door": door, "agent": RUN_AGENT},
+                labels={**(labels or {}), "door": door, "agent": RUN_AGENT},
             )
         except BaseException:
             release()
