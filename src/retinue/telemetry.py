@@ -38,6 +38,7 @@ _TOKENS_CACHED: Final = "gen_ai.usage.cache_read.input_tokens"
 _TOOL: Final = "gen_ai.tool.name"
 _TOOL_CALL: Final = "gen_ai.tool.call.id"
 _ERROR: Final = "error.type"
+_METHOD: Final = "http.request.method"
 _RUN: Final = "retinue.run.id"
 _STEP: Final = "retinue.step.id"
 _SKILL: Final = "retinue.skill.name"
@@ -167,6 +168,18 @@ def tool_span(tool: str, call: str = "") -> Span:
     """One use of a tool, the question whether it may be used included."""
     tool = _clean(tool)
     return _start_span("execute_tool", tool, {_TOOL: tool, _TOOL_CALL: _clean(call)})
+
+
+def request_span(method: str, headers: Mapping[str, str]) -> Span:
+    """One request to a server, below the span of its caller where the headers name one (names in small letters)."""
+    if "opentelemetry.trace" not in sys.modules:
+        return _NO_SPAN
+    from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra, loaded already
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator  # noqa: PLC0415 - likewise
+
+    context = TraceContextTextMapPropagator().extract(headers)
+    span = _tracer().start_span(method, context=context, kind=SpanKind.SERVER, attributes={_METHOD: method})
+    return Span(span) if span.get_span_context().is_valid else _NO_SPAN
 
 
 def child_environment() -> dict[str, str]:

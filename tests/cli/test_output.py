@@ -11,27 +11,9 @@ from hypothesis import given, strategies as st
 
 from retinue.cli import output
 from retinue.cli.result_output import report_warnings, summary_line
-from retinue.cli.screen import event_text
-from retinue.contract.event import (
-    KINDS,
-    AttemptRetried,
-    Checkpoint,
-    Decision,
-    DelegationFinished,
-    Message,
-    NodeFinished,
-    NodeStarted,
-    Progress,
-    QuestionAnswered,
-    QuestionAsked,
-    ToolCallEvent,
-    UsageReported,
-)
-from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.result import Cost, Result, Usage, Warned
 from retinue.contract.sanitize import printable
-from retinue.contract.task import Answer, Question
 from retinue.orchestration.present.numbers import format_duration
 
 
@@ -130,40 +112,6 @@ def test_stdout_that_is_no_file_is_set_aside_too(capsys: pytest.CaptureFixture[s
         print("printed")  # noqa: T201 - what an agent does
         data.write("data")
     assert capsys.readouterr() == ("data", "printed\n")
-
-
-QUESTION = Question(id="q", text="Which?")
-
-
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        (NodeStarted(), ""),
-        (NodeStarted("a", "s", "do it"), "a.s: do it"),
-        (NodeStarted(instruction="goal"), "goal"),
-        (Progress("read", "x.py", 1, 2), "read x.py 1/2"),
-        (Progress("read", done=1), "read 1"),
-        (Checkpoint("read", "done"), "read done"),
-        (Decision("ask", "Because."), "ask: Because."),
-        (Message("hello"), "hello"),
-        (ToolCallEvent("grep", failed=True), "grep failed"),
-        (ToolCallEvent("grep"), "grep"),
-        (UsageReported(Usage(tokens_in=3)), '{"tokens_in":3}'),
-        (AttemptRetried("timeout", "slow"), "timeout: slow"),
-        (QuestionAsked(QUESTION), "Which?"),
-        (QuestionAnswered(Answer(question_id="q", value="red")), "red (by the person)"),
-        (DelegationFinished(Result(task_id="t", agent="helper", outcome="success")), "helper: success"),
-        (NodeFinished(Result(task_id="t", agent="a", outcome="success")), "success"),
-        (NodeFinished(Result(task_id="t", agent="a", lifecycle="working")), "working"),
-        (
-            NodeFinished(Result(task_id="t", agent="a", outcome="error", fault=Fault(code="timeout", message="Slow."))),
-            "error: Slow.",
-        ),
-    ],
-)
-def test_every_event_can_be_said_in_a_line(body: Any, text: str) -> None:
-    assert event_text(body) == text
-    assert type(body) in KINDS
 
 
 def test_the_summary_holds_what_was_measured_and_nothing_else() -> None:

@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on, and how it is drawn."""
+"""How a run is shown while it goes on."""
 
 import asyncio
 import io
@@ -10,27 +10,27 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from retinue.cli import session
 from retinue.cli.delivery import Form
 from retinue.cli.drawing import TICK_S, TreeScreen, render_tree
-from retinue.cli.screen import LineScreen, RunNodes, Screen, is_interactive
+from retinue.cli.screen import LineScreen, Screen, is_interactive
 from retinue.cli.session import screen_for
 from retinue.contract.event import (
     AttemptRetried,
     Body,
     Decision,
     Event,
-    Message,
     NodeFinished,
     NodeStarted,
     Progress,
-    QuestionAnswered,
-    QuestionAsked,
-    ToolCallEvent,
 )
 from retinue.contract.fault import Fault
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
-from retinue.contract.task import Answer, Question
+from retinue.engine.base import WorkflowScope
+from retinue.engine.inprocess import InProcessEngine
+from retinue.orchestration.run_nodes import RunNode, RunNodes
 
 PLAN = Plan(
     goal="sing and paint",
@@ -39,7 +39,6 @@ PLAN = Plan(
         Delegation(id="n2", agent="painter", skill="paint", instruction="paint it", needs=("n1",)),
     ),
 )
-WHICH = Question(id="q", text="Which colour?")
 Tell = Callable[..., Any]
 
 
@@ -56,97 +55,6 @@ def tell(nodes: RunNodes, body: Body, node: str = "n1", *, run: str = "run", at_
     event = Event(run, node, 1, 1, int(at_s * 1e9), body)
     nodes.apply(event)
     return event
-
-
-def states(nodes: RunNodes) -> dict[str, str]:
-    return {node.id: node.state for _, node in nodes}
-
-
-def test_a_node_waits_works_and_ends(nodes: RunNodes) -> None:
-    assert states(nodes) == {"n1": "waiting", "n2": "waiting"}
-    tell(nodes, NodeStarted("singer", "sing", "sing"), at_s=1)
-    assert states(nodes)["n1"] == "working"
-    tell(nodes, Progress("singing", "verse", 2, 1_000))
-    assert nodes.top[0].note == "singing verse 2/1,000"
-    tell(nodes, Progress("humming"))
-    assert nodes.top[0].note == "humming"
-    tell(nodes, AttemptRetried("timeout", "too slow"))
-    assert nodes.top[0].note == "retrying after timeout"
-    tell(nodes, done("partial"), at_s=3)
-    first = nodes.top[0]
-    assert (first.state, first.note, first.started_ns, first.ended_ns) == ("partial", "", 1_000_000_000, 3_000_000_000)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "state"),
-    [("error", "error"), ("failed", "error"), ("rejected", "error"), ("canceled", "canceled"), ("success", "success")],
-)
-def test_how_a_node_ended(nodes: RunNodes, outcome: str, state: str) -> None:
-    fault = None if outcome == "success" else Fault(code="timeout", message="Too slow.")
-    tell(nodes, done(outcome, fault=fault))
-    assert nodes.top[0].state == state
-    assert nodes.top[0].note == ("" if fault is None else "Too slow.")
-
-
-def test_a_further_step_of_a_node_is_the_same_node(nodes: RunNodes) -> None:
-    tell(nodes, done("error"))
-    tell(nodes, NodeStarted("choir", "hum", "sing"))
-    tell(nodes, done(), "n1~2")
-    assert (nodes.top[0].agent, nodes.top[0].state) == ("choir", "success")
-
-
-def test_a_question_is_open_until_it_is_answered(nodes: RunNodes) -> None:
-    tell(nodes, QuestionAsked(WHICH), "n1~2")
-    assert (nodes.top[0].state, nodes.top[0].note) == ("asking", "Which colour?")
-    tell(nodes, QuestionAnswered(Answer(question_id="q", value="red")), "n1~2")
-    tell(nodes, done(), "n1~2")  # only delivers the answer
-    assert nodes.top[0].state == "working"
-    tell(nodes, NodeFinished(Result(task_id="t", agent="a", lifecycle="input_required", questions=(WHICH,))))
-    assert nodes.top[0].state == "asking"
-    nodes.close()
-    assert states(nodes) == {"n1": "asking", "n2": "canceled"}
-
-
-def test_what_is_not_needed_is_not_done(nodes: RunNodes) -> None:
-    tell(nodes, Decision("skip", "Its need failed."), "n2")
-    assert (nodes.top[1].state, nodes.top[1].note) == ("canceled", "Its need failed.")
-    assert nodes.apply(Event("run", "n1", 0, 1, 0, Decision("give_up", "No."))) is None
-    assert nodes.apply(Event("run", "n1", 0, 1, 0, ToolCallEvent("grep"))) is None
-
-
-def test_a_plan_that_is_answered_becomes_children(nodes: RunNodes) -> None:
-    inner = Plan(nodes=(Delegation(id="a", agent="bass", instruction="low"), Delegation(id="b", agent="alto")))
-    tell(nodes, NodeFinished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": inner.to_json()})))
-    tell(nodes, NodeStarted("bass", "bass", "low"), "a", run="run:n1~2")
-    tell(nodes, done(), "a", run="run:n1~2")
-    assert [(depth, node.id, node.state) for depth, node in nodes] == [
-        (0, "n1", "waiting"),
-        (1, "a", "success"),
-        (1, "b", "waiting"),
-        (0, "n2", "waiting"),
-    ]
-    for plan in (None, 3, {"nodes": 3}, {"nodes": [3]}):
-        tell(nodes, NodeFinished(Result(task_id="t", agent="s", lifecycle="working", extras={"plan": plan})))
-        assert nodes.top[0].children == []
-
-
-def test_what_belongs_to_nobody_changes_nothing(nodes: RunNodes) -> None:
-    for node, run in (("n9", "run"), ("a", "run:n1~2"), ("a", "other"), ("a", "run:n9~2"), ("", "run")):
-        tell(nodes, NodeStarted("x", "y", "z"), node, run=run)
-    assert states(nodes) == {"n1": "waiting", "n2": "waiting"}
-    tell(nodes, Message("History is lost.", "warning"), "")
-    tell(nodes, Message("Fine."), "")
-    assert nodes.warnings == ["History is lost."]
-
-
-def test_what_a_resumed_run_keeps_is_done_already() -> None:
-    nodes = RunNodes("run", PLAN, reused_ids=("n1~2",))
-    assert (nodes.top[0].state, nodes.top[0].is_reused) == ("success", True)
-    tell(nodes, NodeStarted("singer", "sing", "again"))
-    assert not nodes.top[0].is_reused
-
-
-# The screens.
 
 
 def drawn(nodes: RunNodes, *, width: int = 80, height: int = 25, in_ascii: bool = False) -> list[str]:
@@ -290,3 +198,31 @@ def test_somebody_is_there_only_with_a_terminal_both_ways(monkeypatch: pytest.Mo
     assert is_interactive()
     monkeypatch.setattr(sys, "stdin", None)
     assert not is_interactive()
+
+
+def test_why_a_node_failed_is_shown_in_the_words_of_the_command_line() -> None:
+    class Notes(Screen):
+        def update(self, event: Event, node: RunNode | None) -> None:
+            if node is not None:
+                seen.append(node.note)
+
+    async def fails(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        fault = Fault(code="timeout", message="It took longer than `run.budget.timeout_s`.")
+
+        async def body() -> Result:
+            return Result(task_id="t", agent="singer", outcome="error", fault=fault)
+
+        scope.reserve(["n1"])
+        scope.step("n1", body)
+        ((_, ended),) = await scope.completed()
+        return ended
+
+    async def main() -> None:
+        async with InProcessEngine({"flow": fails}) as engine:
+            run = await engine.start("flow", {})
+            relay = session._RunRelay(engine, session.StartedRun(run, PLAN), Notes(), None)  # pyright: ignore[reportPrivateUsage] - a whole session asks for a project
+            await relay.follow()
+
+    seen: list[str] = []
+    asyncio.run(main())
+    assert seen == ["It took longer than `--timeout`."]

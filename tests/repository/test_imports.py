@@ -31,7 +31,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "mcp": ("anyio", "httpx2", "mcp"),
     "otel": ("opentelemetry",),
     "postgres": ("dbos", "psycopg"),
-    "serve": ("anyio", "h11", "sse_starlette", "starlette", "uvicorn"),
+    "serve": ("anyio", "h11", "prometheus_client", "sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
     "web": ("httpcore", "idna", "trafilatura"),
 }

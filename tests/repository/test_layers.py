@@ -36,6 +36,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "numpy": ("orchestration.reader",),
     "opentelemetry": ("telemetry",),
     "platformdirs": ("cli",),
+    "prometheus_client": ("servers",),
     "psycopg": ("engine", "tools"),
     "pydantic": ("agents", "catalogue", "conformance", "contract", "dialects", "llm", "orchestration", "servers"),
     "pydantic_ai": ("llm",),

@@ -13,6 +13,7 @@ import httpx
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent, skill
 from retinue.agents.registry import Registry
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact
 from retinue.contract.task import Question, Task
 from retinue.engine.inprocess import InProcessEngine
@@ -79,6 +80,16 @@ class Desk:
     async def count_up(self, number: int) -> dict[str, int]:
         """Counts. Use to count. Returns the last number."""
         return {"number": number}
+
+
+@agent(composes=True, effects=[])
+async def planner(name: str, run: RunContext) -> Plan:
+    """Plans what others do. Use for more than one thing. Returns what they did."""
+    there = run.definition_of("greet")
+    node = (
+        {"agent": "greet", "parameters": {"name": name}} if there else {"agent": "asker", "parameters": {"topic": name}}
+    )
+    return Plan(nodes=(Delegation(id="a", **node),))
 
 
 AGENTS = (greet, scribe, sleeper, asker, deleter, Desk)

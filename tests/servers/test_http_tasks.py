@@ -11,7 +11,7 @@ from retinue.agents.module import load_module
 from retinue.contract.task import Task
 from retinue.dialects import markdown_json, task_signal
 from retinue.dialects.port import Dialect
-from tests.servers.parts import events_of, message, running
+from tests.servers.parts import asker, events_of, greet, message, planner, running
 
 TASKS = "/agents/general/{}/tasks"
 
@@ -125,6 +125,12 @@ def test_an_approval_is_for_an_operator(tmp_path: Path) -> None:
             events = [event async for event in server.engine.events(run)]
             assert "key:boss" in str(events)
             assert (await operator.get(f"/runs/{run}")).status_code == 404  # to approve is not to look
+            asking = (await server.client.post(TASKS.format("asker"), json=message(data={"topic": "rain"}))).json()[
+                "id"
+            ]
+            meddling = await operator.post(f"/runs/{asking}/answers", json={"value": "x", "question_id": "n1.q"})
+            assert meddling.status_code == 422  # nor to answer what only the caller is asked
+            assert (await server.client.get(f"/runs/{asking}")).json()["lifecycle"] == "input_required"
 
     asyncio.run(main())
 
@@ -178,6 +184,35 @@ def test_the_events_of_a_run_go_on_where_its_reader_stopped(tmp_path: Path) -> N
     asyncio.run(main())
 
 
+def test_the_events_of_a_run_are_those_of_its_child_runs_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(planner, greet)) as server:
+            run = (await server.client.post(TASKS.format("planner"), json=message(data={"name": "Ada"}))).json()["id"]
+            whole = events_of((await server.client.get(f"/runs/{run}/events")).text)
+            runs = {json.loads(event["data"])["run"] for event in whole}
+            assert len(runs) == 2
+            assert json.loads(whole[-1]["data"])["run"] == run
+            for place in range(len(whole)):
+                last = {"last-event-id": whole[place]["id"]}
+                rest = events_of((await server.client.get(f"/runs/{run}/events", headers=last)).text)
+                assert rest == whole[place + 1 :]
+            wrong = events_of((await server.client.get(f"/runs/{run}/events", params={"after": "3,2:1"})).text)
+            assert wrong[-1]["event"] == "error"
+
+    asyncio.run(main())
+
+
+def test_a_question_of_a_child_run_reaches_its_caller(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(planner, asker)) as server:
+            begun = await server.client.post(TASKS.format("planner"), json=message(data={"name": "rain"}))
+            assert (begun.status_code, begun.json()["status"]["message"]) == (202, "What of rain?")
+            ended = await server.client.post(begun.headers["location"], json={"value": "wet"})
+            assert (ended.status_code, "You said wet" in ended.text) == (200, True)
+
+    asyncio.run(main())
+
+
 @pytest.mark.requirement("P21")
 def test_an_answer_is_rated(tmp_path: Path) -> None:
     async def main() -> None:
@@ -203,6 +238,8 @@ def test_a_file_that_an_answer_names_is_handed_out(tmp_path: Path) -> None:
             assert (file.status_code, file.text) == (200, "Dear")
             assert file.headers["content-disposition"] == 'attachment; filename="note.txt"'
             assert (await writer.get(f"/runs/{run}/artifacts/1")).status_code == 404
+            await writer.post("/agents/general/scribe/scribe", json={"text": "Other"})
+            assert (await writer.get(f"/runs/{run}/artifacts/0")).status_code == 404  # it holds something else by now
             assert (await server.client.get(f"/runs/{run}/artifacts/0")).status_code == 404
 
     asyncio.run(main())

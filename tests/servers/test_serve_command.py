@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,9 +37,11 @@ async def patient(file: str) -> str:
 
 
 @contextmanager
-def serving(home: Path, folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+def serving(
+    home: Path, folder: Path, *words: str, paths: tuple[str, ...] = ("agents.py",)
+) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A server, and a client of it. It is killed afterwards, if it still lives."""
-    process = start(home, folder, "serve", "agents.py", "--port", "0", *words)
+    process = start(home, folder, "serve", *paths, "--port", "0", *words)
     try:
         assert process.stderr is not None
         line = process.stderr.readline()
@@ -126,3 +128,15 @@ def test_what_cannot_be_says_what_to_do(tmp_path: Path, folder: Path, words: tup
     assert told in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
+
+
+def test_what_one_caller_tells_an_agent_is_not_for_the_next(tmp_path: Path, folder: Path) -> None:
+    told = run(tmp_path, folder, "ask", "personal_assistant", "remind me to water the plants tomorrow")
+    assert told.returncode == 0, told.stderr
+    secret = json.loads(run(tmp_path, folder, "keys", "add", "ada", "--effects", "read,write", "--json").stdout)["key"]
+    with serving(tmp_path, folder, paths=()) as (_, client):
+        body = {"message": {"role": "user", "parts": [{"type": "text", "text": "what are my tasks?"}]}}
+        answer = client.post(
+            "/agents/assistant/personal-assistant/tasks", json=body, headers={"authorization": f"Bearer {secret}"}
+        )
+        assert (answer.status_code, "plants" in answer.text) == (200, False), answer.text

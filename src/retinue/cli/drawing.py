@@ -21,7 +21,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from retinue.cli.output import console, safe, safe_lines
-from retinue.cli.screen import RunNodes, Screen, State
+from retinue.cli.screen import Screen
 from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.orchestration.present.blocks import Block, Sources
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown, omission_note
@@ -33,6 +33,7 @@ from retinue.orchestration.present.numbers import (
     is_quantity,
 )
 from retinue.orchestration.present.text_chart import chart_text
+from retinue.orchestration.run_nodes import NodeState, RunNodes
 
 _ROWS: Final = 50
 _SOURCES: Final = 8
@@ -171,7 +172,7 @@ _RESERVED_ROWS: Final = 5
 """Rows of the terminal that are left to the goal and to what comes after."""
 _WIDE: Final = 100
 """Columns from which on skills are named too."""
-_MARKS: Final[dict[State, tuple[str, str, str]]] = {
+_MARKS: Final[dict[NodeState, tuple[str, str, str]]] = {
     "waiting": ("·", ".", "dim"),
     "working": ("", "", "cyan"),
     "asking": ("?", "?", "yellow"),
@@ -182,7 +183,7 @@ _MARKS: Final[dict[State, tuple[str, str, str]]] = {
 }
 """Each state's mark, the same in ASCII, and its colour."""
 _SPINNER: Final = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
-_URGENCY: Final[dict[State, int]] = {
+_URGENCY: Final[dict[NodeState, int]] = {
     "asking": 0, "working": 1, "error": 2, "partial": 3, "success": 4, "canceled": 5, "waiting": 6,
 }  # fmt: skip
 

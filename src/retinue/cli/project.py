@@ -105,6 +105,7 @@ def open_project(
     runner: str | None = None,
     level: Level | None = None,
     planner: str | None = None,
+    remembers: bool = True,
 ) -> Project:
     """Read the settings of a folder and find its agents.
 
@@ -115,6 +116,7 @@ def open_project(
         runner: What drives the models of agents that are instructions, instead of what is set.
         level: How strictly answers are judged, instead of what is set.
         planner: What makes plans, instead of what is set.
+        remembers: Agents keep what they are told between runs; not where several people ask them.
 
     Raises:
         MissingFile: The folder is not there.
@@ -139,13 +141,13 @@ def open_project(
     web = Web(settings.get("search.provider") or None, environment=os.environ)
     ready_made = catalogue.agents(
         cache_dir=index,
-        state_dir=user_paths.state_dir(),
+        state_dir=user_paths.state_dir() if remembers else None,
         models=models,
         web=web,
         language_servers=language_servers,
         trusted_tools=partial(trust.is_trusted, kind="tool_root"),
     )
-    toolbox = _toolbox(root, settings, language_servers) if models.configured else None
+    toolbox = _toolbox(root, settings, language_servers, remembers=remembers) if models.configured else None
     loops = loops_of(settings, runner)
     registry = discover(
         root, trusted=trusted, catalogue=ready_made, models=models, toolbox=toolbox, loops=loops, cache_dir=index
@@ -173,12 +175,19 @@ def open_project(
     )
 
 
-def _toolbox(root: Path, settings: Settings, language_servers: Mapping[str, tuple[str, ...]]) -> "Toolbox":
+def open_served_project(workspace: Path | None, *, model: str | None = None, runner: str | None = None) -> Project:
+    """`open_project` for a server: what one caller told an agent is not for the next."""
+    return open_project(workspace, model=model, runner=runner, remembers=False)
+
+
+def _toolbox(
+    root: Path, settings: Settings, language_servers: Mapping[str, tuple[str, ...]], *, remembers: bool
+) -> "Toolbox":
     """What agents that follow instructions may use."""
     from retinue.agents.prompted.toolbox import ANY_PROGRAM, default_toolbox
 
     return default_toolbox(
-        state=user_paths.state_dir(),
+        state=user_paths.state_dir() if remembers else None,
         project=root,
         programs=settings.get("shell.allow") or ANY_PROGRAM,
         search=settings.get("search.provider") or None,

@@ -24,7 +24,6 @@ from retinue.cli.result_output import (
     with_explanation,
     write_document,
 )
-from retinue.cli.screen import event_text
 from retinue.cli.session import Invocation, invocation_in, resume, run_session, with_module, workspace_of
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
@@ -33,6 +32,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, ParseError, UnknownName
 from retinue.orchestration.present.numbers import format_duration
+from retinue.orchestration.run_nodes import event_text
 
 _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 100_000

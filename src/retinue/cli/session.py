@@ -27,10 +27,10 @@ from retinue.cli.delivery import Form
 from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
-from retinue.cli.screen import LineScreen, RunNodes, Screen, is_interactive
+from retinue.cli.screen import LineScreen, Screen, is_interactive
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
-from retinue.contract.event import Decision, Event, NodeFinished, NodeStarted, QuestionAsked
+from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked
 from retinue.contract.finding import Level
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model
@@ -42,8 +42,10 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
 from retinue.engine.run import Answerer
-from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable
+from retinue.orchestration.follow import RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.run_nodes import RunNodes
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.supervise import POLICIES
 from retinue.tools.workspace import Workspace
@@ -371,8 +373,8 @@ async def _run_session(
         engine = orchestrator.engine
         started_run = await start(orchestrator)
         watchdog.run_id = started_run.run if journal is not None else ""
-        follower = _RunFollower(engine, started_run, screen, lines)
-        follow_task = asyncio.create_task(follower.follow())
+        relay = _RunRelay(engine, started_run, screen, lines)
+        follow_task = asyncio.create_task(relay.follow())
         # It is stopped when the user interrupts, and when nobody reads what it prints.
         result_task = asyncio.create_task(engine.result(started_run.run))
         interrupted = False
@@ -384,7 +386,7 @@ async def _run_session(
             await engine.cancel(started_run.run, reason="Interrupted from the terminal.")
         result = await result_task
         await follow_task
-    warnings = list(follower.nodes.warnings)
+    warnings = list(relay.nodes.warnings)
     failure = journal.failure if journal is not None else None
     if failure is not None and not warnings:  # it showed only after the run had ended
         warnings.append(f"The history is not recorded: {failure.message} {failure.hint}")
@@ -393,20 +395,20 @@ async def _run_session(
         started_run.run,
         redact(started_run.plan),
         redact(reword_result(result)),
-        redact(reword_result(follower.agent_result)) if follower.agent_result is not None else None,
+        redact(reword_result(relay.agent_result)) if relay.agent_result is not None else None,
         tuple(warnings),
         interrupted,
         recorded=recorded,
-        decisions=tuple(follower.decisions),
+        decisions=tuple(relay.decisions),
     )
 
 
-class _RunFollower:
-    """Passes on everything that happens in a run and in its child runs.
+class _RunRelay:
+    """Passes on what happens in a run and in its child runs: to the screen, and as lines to whoever reads them.
 
     Attributes:
         nodes: How far it is.
-        asked: The latest result of an agent of the run itself.
+        agent_result: The latest result of an agent of the run itself.
         decisions: What was decided so far, in the run and in its child runs.
     """
 
@@ -428,34 +430,15 @@ class _RunFollower:
         self._started_run = started_run
         self._screen = screen
         self._lines = lines
-        self._followed: set[str] = set()
-        self._last: Event | None = None
         self._questions: set[str] = set()
 
     async def follow(self) -> None:
-        """Follow to the end. The run's own end is told last of all."""
+        """Follow to the end."""
         self._screen.begin(self.nodes, self._started_run.plan.goal)
-        try:
-            async with asyncio.TaskGroup() as children:
-                await self._follow(self._started_run.run, self._started_run.after, children)
-        except BaseExceptionGroup as group:
-            raise group.exceptions[0] from None
-        if self._last is not None:
-            self._relay(self._last)
-
-    async def _follow(self, run: str, after: int, children: asyncio.TaskGroup) -> None:
-        self._followed.add(run)
-        with contextlib.suppress(UnknownName):  # of thousands of child runs the first may be forgotten by now
-            async for event in self._engine.events(run, after=after):
-                body = event.body
-                if isinstance(body, NodeFinished) and not event.node and run == self._started_run.run:
-                    self._last = event
-                    continue
-                self._relay(event)
-                if isinstance(body, NodeStarted) and RESERVED in event.node:  # a child run begins, or goes on
-                    child = f"{run}{CHILD}{event.node}"
-                    if child not in self._followed:
-                        children.create_task(self._follow(child, 0, children))
+        after = RunCursor(self._started_run.after)
+        async with contextlib.aclosing(follow_run(self._engine, self._started_run.run, after=after)) as events:
+            async for each in events:
+                self._relay(each.event)
 
     def _relay(self, event: Event) -> None:
         body = event.body
@@ -469,7 +452,10 @@ class _RunFollower:
                 self._questions.add(event.node)
             elif isinstance(body, NodeFinished) and body.result.lifecycle != "working":
                 self.agent_result = self.agent_result if event.node in self._questions else body.result
-        self._screen.update(event, self.nodes.apply(event))
+        worded = event
+        if isinstance(body, NodeFinished) and not body.result.useful:
+            worded = replace(event, body=NodeFinished(reword_result(body.result)))
+        self._screen.update(event, self.nodes.apply(worded))
         if self._lines is not None:
             self._lines.write(f"{json_line(process_cleaner().data(event.to_json()))}\n")
             self._lines.flush()

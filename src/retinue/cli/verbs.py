@@ -489,7 +489,9 @@ def stats() -> None:
     "--effects", default="read", show_default=True, metavar="LIST", help="With --stdio: read, write, network."
 )
 @click.option("--max-cost-usd", type=options.Money(), help="With --stdio: what a run may cost. [default: nothing]")
-@together("project", "project:open_project", options.model_option, options.runner_option, options.workspace_option)
+@together(
+    "project", "project:open_served_project", options.model_option, options.runner_option, options.workspace_option
+)
 @implemented_by("serve:serve_agents")
 def serve() -> None:
     r"""Serve the agents of this folder over HTTP, A2A and MCP, or only those in PATHS.

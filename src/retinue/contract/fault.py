@@ -52,7 +52,6 @@ class Fault(Model):
             text = _message_of(error)
             message = f"`{kind}`: {text}" if text else f"`{kind}` was raised without a message."
             return cls(code="internal_error", message=message, detail={"class": kind}, **place)
-        kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in _CLASSES)
         wait = error.retry_after_s
         return cls(
             code=error.code,

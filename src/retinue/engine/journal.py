@@ -4,6 +4,7 @@ One table of events. Values are JSON of our own contract types, never pickle. Wr
 fails one (`journal_store.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from retinue.engine.journal_store import (
     Row,
     Writer,
     is_alive,
+    label_of,
     open_to_read,
     store_error,
 )
@@ -37,6 +39,7 @@ T = TypeVar("T")
 _PAGE: Final = 500
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
+_LABEL: Final = re.compile("[a-z][a-z_]{0,40}")
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
 
@@ -68,6 +71,10 @@ class JournalReader:
         if where.owner is not None:
             conditions.append(f"{STARTED_FOR} = ?")
             values.append(where.owner)
+        for name, value in where.labels.items():
+            if _LABEL.fullmatch(name):  # any other is looked for in what the query gives
+                conditions.append(f"{label_of(name)} = ?")
+                values.append(value)
         if where.agent is not None:
             # Some other row of the run says that the agent was called.
             conditions.append(

@@ -53,8 +53,18 @@ CREATE INDEX IF NOT EXISTS starts ON events (at_ns) WHERE sequence = 0;
 PRAGMA user_version = {_FORMAT};
 COMMIT;
 """
-_INDEX: Final = f"CREATE INDEX IF NOT EXISTS owners ON events ({STARTED_FOR}, at_ns) WHERE sequence = 0"
-"""Files of before have none; it changes nothing for a version that does not know it."""
+
+
+def label_of(name: str) -> str:
+    """In the row with sequence 0: the label of that name, which is letters and `_`."""
+    return f"CASE WHEN json_valid(body) THEN json_extract(body, '$.labels.{name}') END"
+
+
+_INDEXES: Final = (
+    f"CREATE INDEX IF NOT EXISTS owners ON events ({STARTED_FOR}, at_ns) WHERE sequence = 0",
+    f"CREATE INDEX IF NOT EXISTS contexts ON events ({label_of('context')}, at_ns) WHERE sequence = 0",
+)
+"""Files of before have none; they change nothing for a version that does not know them."""
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -73,7 +83,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         if format_of(connection, path, newest=_FORMAT, content="history") < _FORMAT:
             connection.executescript(_SCHEMA)
-        connection.execute(_INDEX)
+        for index in _INDEXES:
+            connection.execute(index)
     except BaseException:
         connection.close()
         raise

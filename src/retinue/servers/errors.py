@@ -5,6 +5,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from retinue import errors
 from retinue.contract.fault import Fault, public_fault
 from retinue.contract.json import dumps
 from retinue.dialects.agent_http import STATUSES, error_json
@@ -51,7 +52,10 @@ def error_response(error: RetinueError | HttpError, *, rpc: bool = False) -> Res
         status, headers, error = error.status, error.headers, error.error
     else:
         status = status_of_error(error)
-    fault = public_fault(Fault.from_error(error), run="")
+    # What only doors know, such as a conflict, is told as the kind of error that it is.
+    kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in errors.__all__)
+    fault = Fault.from_error(error)
+    fault = public_fault(fault.model_copy(update={"detail": {**fault.detail, "class": kind}}), run="")
     if status == 401:
         headers = {"www-authenticate": "Bearer", **headers}
     if fault.retry_after_s is not None:

@@ -107,4 +107,8 @@ async def serve(app: ASGIApp, service: Service, sock: socket.socket, *, on_ready
     config = uvicorn.Config(
         app, http=_Protocol, ws="none", timeout_keep_alive=15, timeout_graceful_shutdown=CLOSE_S, **settings
     )
-    await _Server(config, service, on_ready).serve(sockets=[sock])
+    watching = asyncio.create_task(service.watch_loop())
+    try:
+        await _Server(config, service, on_ready).serve(sockets=[sock])
+    finally:
+        watching.cancel()

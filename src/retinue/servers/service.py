@@ -7,9 +7,11 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import math
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -28,22 +30,30 @@ from retinue.contract.event import (
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold, to_kebab
-from retinue.contract.result import Result, public_result
+from retinue.contract.result import Lifecycle, Result, public_result
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.base import Engine, RunFilter, RunRecord
 from retinue.engine.blocking import in_thread
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.statistics import Rating
 from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
+from retinue.servers.metrics import Metrics
 from retinue.tools.web.url import Guard
+
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
 LONGEST_S: Final = 30.0
 """Seconds that a caller is kept waiting for a skill that may take longer."""
+
+
+_BEGINNING: Final = RunCursor()
 
 
 class Conflict(InvalidInput):
@@ -68,6 +78,7 @@ class Service:
         active: The agent that `run_agent` means; a goal for all when empty.
         push_guard: Where updates of tasks may be sent that callers ask for.
         closing: Set when the server stops: new work is refused, streams end.
+        metrics: What it counts.
     """
 
     orchestrator: Orchestrator
@@ -76,6 +87,9 @@ class Service:
     active: str = ""
     push_guard: Guard = field(default_factory=lambda: Guard(ports=None))
     closing: anyio.Event = field(default_factory=anyio.Event)
+    metrics: Metrics = field(default_factory=Metrics)
+    _open: dict[str, str] = field(default_factory=dict[str, str])
+    _held_at_s: float = -math.inf
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     @property
@@ -168,7 +182,7 @@ class Service:
         except BaseException:
             release()
             raise
-        self._watch(started, release)
+        self._watch(started, door, definition.name, release)
         return started
 
     async def start_goal(
@@ -195,7 +209,7 @@ class Service:
         except BaseException:
             release()
             raise
-        self._watch(run, release)
+        self._watch(run, door, RUN_AGENT, release)
         return run
 
     def run_of(self, caller: Caller, agent: str, key: str) -> str:
@@ -234,14 +248,12 @@ class Service:
         )
 
     async def questions(self, record: RunRecord) -> list[Question]:
-        """What the caller may be asked: no approvals, which are for an operator."""
-        if record.lifecycle != "input_required":
-            return []
+        """What the caller may be asked, by child runs too: no approvals, which are for an operator."""
         pending = await self.engine.questions(record.run)
         return [each.question for each in pending if each.question.kind != "approval"]
 
     async def answer(self, caller: Caller, record: RunRecord, question: str, value: object) -> None:
-        """Answer a question of the caller's run.
+        """Answer a question of the caller's run, or as an operator an approval of any.
 
         Args:
             caller: Who answers.
@@ -255,6 +267,8 @@ class Service:
             InvalidInput: The answer does not fit, or several questions wait.
         """
         pending = await self.engine.questions(record.run)
+        if record.owner != caller.owner:  # an operator, who answers approvals of others and nothing else
+            pending = [each for each in pending if each.question.kind == "approval"]
         chosen = [each for each in pending if each.question.id == question] if question else pending
         if not question and len(chosen) > 1:
             raise InvalidInput(
@@ -287,18 +301,24 @@ class Service:
         Raises:
             Unavailable: There is no history.
         """
-        journal = self.engine.journal if isinstance(self.engine, InProcessEngine) else None
+        journal = self._journal
         if journal is None:
             raise Unavailable("This server keeps no history, so nothing can be rated.", hint="Ask its operator.")
         await in_thread(journal.rate, record.run, rating)
+
+    @property
+    def is_unrecorded(self) -> bool:
+        """Whether the history cannot be written any more."""
+        return self._journal is not None and self._journal.failure is not None
 
     def problem(self) -> str:
         """Why no new work should come here; empty when it may."""
         if self.closing.is_set():
             return "The server is stopping."
-        journal = self.engine.journal if isinstance(self.engine, InProcessEngine) else None
-        if journal is not None and journal.failure is not None:
+        if self.is_unrecorded:
             return "The history cannot be written."
+        if time.monotonic() - self._held_at_s < _HELD_S:
+            return "An agent holds the server."
         return ""
 
     async def approvals(self, caller: Caller) -> list[JsonMapping]:
@@ -311,7 +331,11 @@ class Service:
             raise AccessDenied(
                 "Only an operator sees approvals.", hint="Use a key made with `retinue keys add NAME --approve`."
             )
-        records = await self.engine.list(limit=1000, where=RunFilter(lifecycle="input_required"))
+        # A run whose child run asks is at work itself.
+        states: tuple[Lifecycle, ...] = ("input_required", "working")
+        records = [
+            one for each in states for one in await self.engine.list(limit=1000, where=RunFilter(lifecycle=each))
+        ]
         return [
             {"run": each.run, "owner": record.owner, "question": each.question.to_json()}
             for record in records
@@ -319,11 +343,24 @@ class Service:
             if each.question.kind == "approval"
         ]
 
-    async def events(self, run: str, *, after: int = 0) -> AsyncGenerator[Event]:
-        """The events of a run as its caller may see them, to its end."""
-        async for event in self.engine.events(run, after=after):
-            if (public := public_event(event, root=self.root)) is not None:
-                yield public
+    async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
+        """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
+        stop = asyncio.ensure_future(self.closing.wait())
+        async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
+            try:
+                while True:
+                    step = asyncio.ensure_future(anext(events, None))
+                    await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
+                    if not step.done():
+                        step.cancel()
+                        await asyncio.wait({step})
+                        return
+                    if (item := step.result()) is None:
+                        return
+                    if (public := public_event(item.event, root=self.root)) is not None:
+                        yield FollowedEvent(public, item.cursor)
+            finally:
+                stop.cancel()
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids."""
@@ -341,14 +378,48 @@ class Service:
                         resumed.append(record.run)
         return resumed
 
-    def _watch(self, run: str, release: Callable[[], None]) -> None:
+    async def keep(self) -> None:
+        """Wait until all that has begun is in the history: only then may a task be acknowledged.
+
+        Raises:
+            Unavailable: The history cannot be written.
+        """
+        journal = self._journal
+        if journal is None:
+            return
+        await in_thread(journal.flush)
+        if journal.failure is not None:
+            raise Unavailable("The history cannot be written, so no task can be kept.", retry_after_s=60.0)
+
+    async def watch_loop(self) -> None:
+        """Notice when an agent holds the event loop, and say which runs were open. Runs until it is canceled."""
+        while True:
+            began_s = time.monotonic()
+            await asyncio.sleep(_TICK_S)
+            late_s = time.monotonic() - began_s - _TICK_S
+            if late_s > _HELD_S:
+                self._held_at_s = time.monotonic()
+                names = ", ".join(f"{run} ({agent})" for run, agent in list(self._open.items())[:20]) or "none"
+                _LOGGER.warning("the event loop was held for %.1f s; open runs: %s", late_s, names)
+
+    @property
+    def _journal(self) -> "Journal | None":
+        return self.engine.journal if isinstance(self.engine, InProcessEngine) else None
+
+    def _watch(self, run: str, door: str, agent: str, release: Callable[[], None]) -> None:
         """Give the caller's slot back when the run has ended."""
+        self._open[run] = agent
+        self.metrics.begin_run(door, agent)
+        began_s = time.monotonic()
 
         async def wait() -> None:
+            outcome = "left"
             try:
                 with contextlib.suppress(RetinueError):
-                    await self.engine.result(run)
+                    outcome = (await self.engine.result(run)).outcome or "none"
             finally:
+                self._open.pop(run, None)
+                self.metrics.end_run(door, agent, outcome, time.monotonic() - began_s)
                 release()
 
         task = asyncio.create_task(wait())
@@ -356,6 +427,9 @@ class Service:
         task.add_done_callback(self._tasks.discard)
 
 
+_TICK_S: Final = 0.25
+_HELD_S: Final = 2.0
+"""How long an agent may hold the loop before the server says so; for as many seconds afterwards it is not ready."""
 _INTERNAL: Final = "The attempt failed."
 
 

@@ -20,6 +20,7 @@ from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.http import runs, tasks
 from retinue.servers.http.openapi import docs_page, openapi
 from retinue.servers.http.requests import DOOR, Handler, agent_of, endpoint
+from retinue.servers.metrics import CONTENT_TYPE
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
@@ -66,6 +67,11 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
         headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
         return Response(docs_page(service.agents(caller, DOOR)), 200, headers, media_type="text/html")
 
+    async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:
+        """GET `/metrics`: counters in the text format of Prometheus."""
+        del request, caller
+        return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
     async def show_health(request: Request) -> Response:
         del request
         return Response('{"status":"ok"}', media_type=JSON)
@@ -89,12 +95,19 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
 
         return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
 
-    probes = [Route("/health", show_health), Route("/ready", show_ready)]
+    probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
+    # Those of agents first: routes are tried in turn.
     routes = [
-        *probes,
+        *route(f"{_AGENT}{_CARD}", GET=agent_card),
+        *route(f"{_AGENT}/tasks", POST=tasks.create_task),
+        *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
+        *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
+        *route(f"{_AGENT}/message", POST=tasks.post_message),
+        *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
         *route(_CARD, GET=whole_card),
         *route("/openapi.json", GET=show_openapi),
         *route("/docs", GET=show_docs),
+        *probes,
         *route("/tasks", POST=tasks.create_goal),
         *route("/run_agent", POST=tasks.call_run_agent),
         *route("/runs", GET=runs.list_runs),
@@ -104,12 +117,6 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
         *route("/runs/{id}/artifacts/{number:int}", GET=runs.get_artifact),
         *route("/runs/{id}/rating", POST=runs.rate_run),
         *route("/approvals", GET=runs.list_approvals),
-        *route(f"{_AGENT}{_CARD}", GET=agent_card),
-        *route(f"{_AGENT}/tasks", POST=tasks.create_task),
-        *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
-        *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
-        *route(f"{_AGENT}/message", POST=tasks.post_message),
-        *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
     return Starlette(routes=probes if probes_only else routes, exception_handlers=handlers)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
@@ -11,17 +12,19 @@ from starlette.responses import Response
 
 from retinue.agents.port import Agent
 from retinue.contract import json
-from retinue.contract.event import NodeFinished, QuestionAsked
+from retinue.contract.event import QuestionAsked
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import agent_http
 from retinue.engine.base import RunRecord
 from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
+from retinue.orchestration.follow import follow_run
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
 from retinue.servers.service import LONGEST_S, Service
+from retinue.telemetry import request_span
 
 DOOR: Final = "http"
 
@@ -36,12 +39,17 @@ def endpoint(service: Service, handler: Handler) -> Endpoint:
     """`handler` as Starlette calls it: authenticated, counted, and with errors told as data."""
 
     async def respond(request: Request) -> Response:
-        try:
-            caller = service.admission.authenticate(request.headers)
-            service.admission.check_rate(caller)
-            return await handler(service, request, caller)
-        except (RetinueError, HttpError) as error:
-            return error_response(error)
+        with request_span(request.method, dict(request.headers)):
+            try:
+                caller = service.admission.authenticate(request.headers)
+                service.admission.check_rate(caller)
+                response = await handler(service, request, caller)
+            except (RetinueError, HttpError) as error:
+                response = error_response(error)
+        if service.is_unrecorded:
+            response.headers["retinue-warning"] = "The history cannot be written."
+        service.metrics.count_request(DOOR, request.method, response.status_code)
+        return response
 
     return respond
 
@@ -120,14 +128,11 @@ async def wait_for_result(service: Service, request: Request, caller: Caller, ru
     """
 
     async def follow() -> None:
-        async for event in service.engine.events(run):
-            match event.body:
-                case QuestionAsked():  # also what an operator must approve, which takes its time
+        async with aclosing(follow_run(service.engine, run)) as events:
+            async for each in events:
+                # One that still waits: also what an operator must approve, which takes its time.
+                if isinstance(each.event.body, QuestionAsked) and await service.engine.questions(run):
                     return
-                case NodeFinished() if not event.node:
-                    return
-                case _:
-                    pass
 
     waiting, leaving = asyncio.ensure_future(follow()), asyncio.ensure_future(_wait_for_disconnect(request))
     try:
@@ -178,7 +183,7 @@ class TaskAnswer:
                 data = [task.parameters] if task.parameters else []
                 text = task.instruction if task.instruction or not data else None
                 moments["request_message"] = agent_http.build_message("user", text, data)
-            if session := record.labels.get("session_id"):
+            if session := record.labels.get("context"):
                 moments["session_id"] = session
             result = result.model_copy(update={"extras": {agent_http.NAME: moments}})
         try:

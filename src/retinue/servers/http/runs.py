@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import AsyncGenerator
+from hashlib import sha256
 from typing import Any, Final, cast, get_args
 
 from sse_starlette import EventSourceResponse
@@ -10,11 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from retinue.contract import json
+from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
 from retinue.engine.base import RunFilter, RunRecord
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.orchestration.follow import RunCursor
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError
 from retinue.servers.http.requests import json_body, timestamp
@@ -23,6 +26,8 @@ from retinue.servers.service import Service
 
 _MOST: Final = 200
 _LONGEST_COMMENT: Final = 2_000
+_MOST_BYTES: Final = 64 * 2**20
+_MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 
 
 async def list_runs(service: Service, request: Request, caller: Caller) -> Response:
@@ -66,15 +71,16 @@ async def cancel_run(service: Service, request: Request, caller: Caller) -> Resp
 async def follow_run(service: Service, request: Request, caller: Caller) -> Response:
     """GET `/runs/{id}/events`: everything that happens in it, as server-sent events."""
     record = await _find(service, request, caller)
-    cursor = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
-        raise InvalidInput(f"{cursor[:80]!r} is not the id of an event.", hint="Send the last one you got.")
+    after = RunCursor.parse(request.headers.get("last-event-id") or request.query_params.get("after") or "0")
 
     async def lines() -> AsyncGenerator[dict[str, str]]:
-        async for event in service.events(record.run, after=int(cursor)):
-            yield {"id": str(event.sequence), "event": event.kind, "data": json.dumps(event.to_json())}
+        try:
+            async for each in service.events(record.run, after=after):
+                yield {"id": str(each.cursor), "event": each.event.kind, "data": json.dumps(each.event.to_json())}
+        except InvalidInput as error:  # a cursor of another run, which shows only now
+            yield {"event": "error", "data": json.dumps(Fault.from_error(error).to_json())}
 
-    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_event=service.closing, sep="\n")
+    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_grace_period=5, sep="\n")
 
 
 async def answer_run(service: Service, request: Request, caller: Caller) -> Response:
@@ -105,12 +111,16 @@ async def get_artifact(service: Service, request: Request, caller: Caller) -> Re
         raise HttpError(404, MissingFile(message, hint="See `result.artifacts` of the run."))
     artifact = result.artifacts[number]
     try:
-        data = workspace.read_bytes(artifact.path)
+        data = workspace.read_bytes(artifact.path, max_bytes=_MOST_BYTES)
     except RetinueError:
-        raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more.")) from None
+        data = b""
+    # What was measured then: by now the file may hold what another caller's run wrote.
+    if artifact.sha256 is None or sha256(data).hexdigest() != artifact.sha256:
+        raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more as the run left it."))
     name = re.sub(r"[^A-Za-z0-9._-]", "_", artifact.path.rpartition("/")[2])
     headers = {"content-disposition": f'attachment; filename="{name}"', "x-content-type-options": "nosniff"}
-    return Response(data, 200, headers, media_type=artifact.media_type or "application/octet-stream")
+    media_type = artifact.media_type if _MEDIA_TYPE.fullmatch(artifact.media_type or "") else None
+    return Response(data, 200, headers, media_type=media_type or "application/octet-stream")
 
 
 async def rate_run(service: Service, request: Request, caller: Caller) -> Response:

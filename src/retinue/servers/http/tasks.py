@@ -65,6 +65,7 @@ async def call_skill(service: Service, request: Request, caller: Caller) -> Resp
     run = await service.start(caller, wish, door=DOOR, agent=agent, skill=skill, key=key)
     location = f"{agent_path(agent)}/tasks/{run}"
     if is_deferred(request, skill.timeout_s):
+        await service.keep()
         return TaskAnswer(_started(agent, run), run, location).response("task")
     result = await wait_for_result(service, request, caller, run, cancel=True)
     return TaskAnswer(result, run, location).response("skill")
@@ -81,10 +82,11 @@ async def create_task(service: Service, request: Request, caller: Caller) -> Res
     wish = agent_http.parse_task(await request.body(), context=context, level="strict").value
     key = request.headers.get("idempotency-key") or wish.id
     session = wish.extras.get(agent_http.NAME, {}).get("session_id")
-    labels = {"session_id": session} if isinstance(session, str) and len(session) <= _LONGEST_LABEL else {}
+    labels = {"context": session} if isinstance(session, str) and len(session) <= _LONGEST_LABEL else {}
     run = await service.start(caller, wish, door=DOOR, agent=agent, key=key, labels=labels)
     skill = agent.definition.skill(wish.skill) if wish.skill else agent.definition.default_skill
     if is_deferred(request, skill.timeout_s if skill else None):
+        await service.keep()
         result = _started(agent, run)
     else:
         result = await wait_for_result(service, request, caller, run, cancel=False)
@@ -132,7 +134,8 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
 
     async def lines() -> AsyncGenerator[dict[str, str]]:
-        async for event in service.events(record.run):
+        async for each in service.events(record.run):
+            event = each.event
             match event.body:
                 case TextDelta(text):
                     yield {"event": "content", "data": json.dumps({"text": text})}
@@ -140,7 +143,7 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
                     yield {"event": "error", "data": json.dumps({"message": text})}
                 case Progress() | Message() | QuestionAsked():
                     yield {"event": "info", "data": json.dumps(event.to_json())}
-                case NodeFinished(result) if not event.node:
+                case NodeFinished(result) if not event.node and event.run == record.run:
                     answer = await _record_response(service, agent, await service.find(caller, record.run), result)
                     if result.fault is not None:
                         fault = agent_http.error_json(result.fault)
@@ -151,7 +154,7 @@ async def follow_task(service: Service, request: Request, caller: Caller) -> Res
                 case _:
                     pass
 
-    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_event=service.closing, sep="\n")
+    return EventSourceResponse(lines(), send_timeout=SEND_TIMEOUT_S, shutdown_grace_period=5, sep="\n")
 
 
 # The whole
@@ -165,6 +168,7 @@ async def create_goal(service: Service, request: Request, caller: Caller) -> Res
     run = await service.start_goal(caller, wish, door=DOOR)
     location = f"/runs/{run}"
     if is_deferred(request):
+        await service.keep()
         result = Result(task_id=run, agent=RUN_AGENT, lifecycle="working")
     else:
         result = await wait_for_result(service, request, caller, run, cancel=False)

@@ -1,0 +1,248 @@
+"""What the HTTP door costs: CPU a request beside a bare route, latency by connections, streams, and pages of runs."""
+
+import asyncio
+import gc
+import resource
+import statistics
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import jsonschema_rs
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from bench.table import Row, median_of
+from retinue.agents.python import agent
+from retinue.agents.registry import Registry
+from retinue.engine.base import RunFilter
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
+from retinue.engine.run_history import RunHistory
+from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.servers.admission import Admission
+from retinue.servers.app import application
+from retinue.servers.keys import KeyStore
+from retinue.servers.server import listen, serve
+from retinue.servers.service import Service
+
+REQUESTS = 300
+STREAMS = 1_000
+RUNS = 100_000
+BODY = b'{"number": 7}'
+PATH = "/agents/general/square/square"
+CONNECTIONS = (1, 8, 32, 128)
+
+
+def _request(path: str) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+
+
+@agent(effects=[])
+async def square(number: int) -> dict[str, int]:
+    """Squares a number. Use to square. Returns the square."""
+    return {"number": number * number}
+
+
+def bare_app() -> ASGIApp:
+    """The same by hand: one route, its schema, and the function."""
+    valid = jsonschema_rs.validator_for(square.definition.skills[0].input_schema)
+
+    async def handle(request: Request) -> Response:
+        value = await request.json()
+        valid.validate(value)
+        return JSONResponse(await square(**value))
+
+    return Starlette(routes=[Route(PATH, handle, methods=["POST"])])
+
+
+def measure() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        bare, plain, kept = asyncio.run(_costs(Path(folder)))
+    yield Row("serve: CPU of a request to a bare Starlette route with jsonschema-rs", bare * 1e6, "µs")
+    yield Row("serve: CPU of a request to a skill's route", plain * 1e6, "µs", note="no history")
+    yield Row("serve: … recorded in the history", kept * 1e6, "µs")
+    yield Row("serve: rate of the recorded one over the bare one", bare / kept, "times", 0.2, at_least=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for count, times in asyncio.run(_latencies(Path(folder))):
+            p50, p99 = statistics.median(times) * 1e3, statistics.quantiles(times, n=100)[98] * 1e3
+            note = f"p99 {p99:.3g} ms; {len(times)} requests, client in the same process"
+            yield Row(f"serve: answer at {count} connections, p50", p50, "ms", note=note)
+    with tempfile.TemporaryDirectory() as folder:
+        kilobytes, lost = asyncio.run(_streams(Path(folder)))
+    yield Row(
+        f"serve: memory of each of {STREAMS:,} event streams", kilobytes, "kB", 60, note="server and client sockets"
+    )
+    yield Row("serve: events lost by these", lost, "events", 0)
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _pages(Path(folder))
+
+
+@asynccontextmanager
+async def _service(folder: Path, *, journal: Journal | None) -> Any:
+    registry = Registry([square])
+    async with InProcessEngine(workflows(registry), journal=journal, waits_for_answers=True) as engine:
+        yield Service(Orchestrator(registry, engine), Admission(KeyStore(folder)))
+
+
+async def _costs(folder: Path) -> tuple[float, float, float]:
+    """Seconds of CPU of a server for one request of each kind, in turns; the client is a process of its own."""
+    with Journal(folder / "journal.sqlite3") as journal:
+        async with _service(folder, journal=None) as plain, _service(folder, journal=journal) as kept:
+            apps = [(bare_app(), plain), (application(plain), plain), (application(kept), kept)]
+            figures: list[list[float]] = [[], [], []]
+            for _ in range(4):
+                for (app, service), costs in zip(apps, figures, strict=True):
+                    costs.append(await _cost(app, service))
+    bare, plain_s, kept_s = (min(costs[1:]) for costs in figures)
+    return bare, plain_s, kept_s
+
+
+_CLIENT = f"""
+import socket, sys
+request = {_request(PATH)!r}
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as line:
+    stream = line.makefile("rb")
+    for _ in range({REQUESTS}):
+        line.sendall(request)
+        length = 0
+        while (header := stream.readline()) != b"\\r\\n":
+            length = int(header[15:]) if header.lower().startswith(b"content-length:") else length
+        assert stream.read(length) == b'{{"number":49}}'
+"""
+
+
+async def _cost(app: ASGIApp, service: Service) -> float:
+    service.closing = anyio.Event()
+    with listen("127.0.0.1", 0) as sock:
+        ready = asyncio.Event()
+        serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
+        await ready.wait()
+        gc.collect()
+        began = time.process_time()
+        client = await asyncio.create_subprocess_exec(sys.executable, "-c", _CLIENT, str(sock.getsockname()[1]))
+        if await client.wait():
+            raise AssertionError
+        seconds = time.process_time() - began
+        service.closing.set()
+        await serving
+    return seconds / REQUESTS
+
+
+async def _serving(folder: Path, work: Callable[[Service, int], Awaitable[Any]]) -> Any:
+    with Journal(folder / "journal.sqlite3") as journal, listen("127.0.0.1", 0) as sock:
+        async with _service(folder, journal=journal) as service:
+            ready = asyncio.Event()
+            serving = asyncio.create_task(serve(application(service), service, sock, on_ready=ready.set))
+            await ready.wait()
+            try:
+                return await work(service, int(sock.getsockname()[1]))
+            finally:
+                service.closing.set()
+                await serving
+
+
+async def _latencies(folder: Path) -> Sequence[tuple[int, list[float]]]:
+    request = _request(PATH)
+
+    async def client(port: int, times: list[float], count: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(count):
+            began = time.perf_counter()
+            writer.write(request)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(int(answer.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]))
+            times.append(time.perf_counter() - began)
+        writer.close()
+
+    async def work(_: Service, port: int) -> list[tuple[int, list[float]]]:
+        found: list[tuple[int, list[float]]] = []
+        for count in CONNECTIONS:
+            times: list[float] = []
+            await asyncio.gather(*(client(port, times, max(5, 256 // count)) for _ in range(count)))
+            found.append((count, times))
+        return found
+
+    return await _serving(folder, work)
+
+
+async def _streams(folder: Path) -> tuple[float, int]:
+    """Kilobytes that a stream takes in this process, both ends, and how many events were lost."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
+
+    async def follow(port: int, run: str, begun: asyncio.Event) -> int:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=4096)
+        writer.write(f"GET /runs/{run}/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        text = await reader.readuntil(b"\r\n\r\n")
+        text += await reader.readuntil(b"event:")
+        begun.set()
+        while chunk := await reader.read(4096):
+            text += chunk
+        writer.close()
+        return text.count(b"event:") if b"event: finished" in text else 0
+
+    async def work(service: Service, port: int) -> tuple[float, int]:
+        from retinue.contract.task import Task  # noqa: PLC0415 - beside its only use
+
+        run = await service.orchestrator.start_task(
+            Task(id="", agent="square", skill="square", parameters={"number": 3}), owner="anonymous"
+        )
+        await service.engine.result(run)
+        whole = len([event async for event in service.engine.events(run)])
+        await follow(port, run, asyncio.Event())
+        gc.collect()
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        begun = [asyncio.Event() for _ in range(STREAMS)]
+        following = [asyncio.create_task(follow(port, run, each)) for each in begun]
+        counts = await asyncio.gather(*following)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return (peak - before) / STREAMS / 1000, sum(whole - count for count in counts)
+
+    return await _serving(folder, work)
+
+
+def _pages(folder: Path) -> Iterator[Row]:
+    with Journal(folder / "journal.sqlite3") as journal:
+        labels = {"door": "http", "agent": "square"}
+        rows = [
+            RunHistory(
+                f"r{number:06}",
+                "run_plan",
+                {},
+                "square 7",
+                number + 1,
+                owner="bob" if number % 1000 else "ada",
+                labels={**labels, "context": "common" if number % 1000 else "rare"},
+            )
+            for number in range(RUNS)
+        ]
+        for row in rows:
+            journal.begin(row)
+        journal.flush()
+        for name, where, goal in [
+            ("of all", RunFilter(), 20),
+            ("of an owner with 100 of them", RunFilter(owner="ada"), 20),
+            ("of a context that 100 of them have", RunFilter(labels={"context": "rare"}), 20),
+        ]:
+            seconds = median_of(5, lambda where=where: _timed(journal, where))
+            yield Row(f"serve: a page of 50 among {RUNS:,} runs, {name}", seconds * 1e3, "ms", goal)
+
+
+def _timed(journal: Journal, where: RunFilter) -> float:
+    began = time.perf_counter()
+    if len(journal.list(50, where)) != 50:
+        raise AssertionError(where)
+    return time.perf_counter() - began

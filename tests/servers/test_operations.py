@@ -1,0 +1,130 @@
+"""What an operator asks of a server: counters, spans, whether it is ready, and what happens when it is not."""
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from retinue import telemetry
+from retinue.agents.python import agent
+from retinue.servers import service as service_module
+from tests.servers.parts import greet, message, running
+
+
+@agent(effects=[])
+async def holder(seconds: float) -> str:
+    """Holds the loop. Use never. Returns that it let go."""
+    time.sleep(seconds)  # noqa: ASYNC251 - as a careless agent does
+    return "let go"
+
+
+def test_requests_and_runs_are_counted_and_nobody_is_named(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            ada = server.client_for("ada")
+            await ada.post("/agents/general/greet/greet", json={"name": "Secret Name"})
+            await ada.post("/agents/general/greet/greet", json={"name": 7})
+            deferred = {"prefer": "respond-async"}
+            waiting = await ada.post("/agents/general/sleeper/sleeper", json={"seconds": 60}, headers=deferred)
+            text = (await ada.get("/metrics")).text
+            assert 'retinue_requests_total{door="http",method="POST",status="200"} 1.0' in text
+            assert 'retinue_requests_total{door="http",method="POST",status="422"} 1.0' in text
+            assert 'retinue_runs_total{agent="greet",door="http",outcome="success"} 1.0' in text
+            assert 'retinue_open_runs{agent="sleeper",door="http"} 1.0' in text
+            assert 'retinue_run_seconds_count{agent="greet",door="http"} 2.0' in text
+            assert "Secret" not in text
+            assert "ada" not in text
+            await ada.delete(waiting.headers["location"])
+
+    asyncio.run(main())
+
+
+def test_the_span_of_a_request_stands_below_its_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(telemetry, "_tracer", lambda: trace.get_tracer("retinue", tracer_provider=provider))
+    caller = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            await server.client.post(
+                "/agents/general/greet/greet", json={"name": "Ada"}, headers={"traceparent": caller}
+            )
+
+    asyncio.run(main())
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    request, run = spans["POST"], spans["invoke_workflow"]
+    assert request.parent is not None
+    assert f"{request.parent.span_id:016x}" == "b7ad6b7169203331"
+    assert run.parent is not None
+    assert run.parent.span_id == request.context.span_id
+    assert f"{run.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
+    assert "Ada" not in str([dict(span.attributes or {}) for span in spans.values()])
+
+
+def test_an_agent_that_holds_the_loop_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(service_module, "_HELD_S", 0.3)
+    monkeypatch.setattr(service_module, "_TICK_S", 0.05)
+
+    async def main() -> None:
+        async with running(tmp_path, agents=(holder, greet)) as server:
+            assert (await server.client.get("/ready")).status_code == 200
+            with caplog.at_level(logging.WARNING, "retinue.servers"):
+                await server.client.post("/agents/general/holder/holder", json={"seconds": 0.8})
+                while "the event loop was held" not in caplog.text:  # noqa: ASYNC110 - a log has no event
+                    await asyncio.sleep(0.02)
+            ready = await server.client.get("/ready")
+            assert (ready.status_code, ready.headers["retry-after"]) == (503, "5")
+            assert "holder" in caplog.text
+            assert (await server.client.get("/health")).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_a_task_that_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            journal = server.engine.journal
+            assert journal is not None
+            (tmp_path / "journal.sqlite3").unlink(missing_ok=True)
+            (tmp_path / "journal.sqlite3").mkdir()
+            body, deferred = message(data={"seconds": 0.01}), {"prefer": "respond-async"}
+            refused = await server.client.post("/agents/general/sleeper/tasks", json=body, headers=deferred)
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
+            assert str(tmp_path) not in refused.text
+            assert (await server.client.get("/ready")).status_code == 503
+            answered = await server.client.post("/agents/general/greet/greet", json={"name": "Ada"})
+            assert answered.json() == {"value": "Hello, Ada"}
+            assert "history" in answered.headers["retinue-warning"]
+
+    asyncio.run(main())
+
+
+def test_a_server_that_stops_takes_no_new_work_and_ends_its_streams(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            begun = await server.client.post("/agents/general/asker/tasks", json=message(data={"topic": "rain"}))
+            async with server.client.stream("GET", f"/runs/{begun.json()['id']}/events") as stream:
+                lines = stream.aiter_lines()
+                assert (await anext(lines)).startswith("id: ")
+                server.service.closing.set()
+                rest = [line async for line in lines]
+            assert not any("event: finished" in line and "input_required" in line for line in rest)
+
+    asyncio.run(main())
+    again: list[str] = []
+
+    async def after() -> None:
+        async with running(tmp_path) as server:
+            again.extend(record.run for record in await server.engine.list())
+            assert (await server.engine.get(again[0])).lifecycle == "input_required"
+
+    asyncio.run(after())
