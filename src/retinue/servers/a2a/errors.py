@@ -5,11 +5,11 @@ from typing import Any, Final
 from a2a.utils.errors import A2A_REASON_TO_ERROR, A2AError, InternalError as A2AInternalError
 from starlette.responses import Response
 
-from retinue.contract.fault import Fault, public_fault
+from retinue.contract.fault import Fault
 from retinue.dialects import a2a
 from retinue.dialects.a2a.wire import FAULTS
 from retinue.errors import InvalidInput, RetinueError
-from retinue.servers.errors import JSON, error_response
+from retinue.servers.errors import JSON, error_response, public_error
 from retinue.servers.service import UnknownRun
 
 
@@ -44,7 +44,9 @@ def sdk_refusal(code: int) -> Refusal:
 
 def fault_of(error: RetinueError) -> Fault:
     """The fault that a caller is told, with the protocol's word for it where there is one."""
-    fault = public_fault(Fault.from_error(error), run="")
+    if error.code == "internal_error":
+        return Fault(code="internal_error", message=SENTENCES[-32603], hint="Its operator finds the reason in its log.")
+    fault = public_error(error)
     if isinstance(error, UnknownRun):
         reason = "TASK_NOT_FOUND"
     elif isinstance(error, Refusal):

@@ -1,9 +1,10 @@
 """The handler of the SDK over the engine: a task is a run. Only here protobuf meets our JSON."""
 
-import asyncio
 import functools
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
 from types import CoroutineType
 from typing import Any, Final, TypeVar
 
@@ -50,7 +51,7 @@ def _failed(call: Call, error: Exception) -> A2AError:
         error = InvalidInput(f"These are required: {fields}.", hint="See the protocol at https://a2a-protocol.org.")
     if not isinstance(error, RetinueError):
         _LOGGER.error("a request of A2A failed", exc_info=error)
-        error = InternalError("The server failed.", hint="Its operator finds the reason in its log.")
+        error = InternalError("The server failed.")
     call.failure = error
     return sdk_error(error)
 
@@ -88,9 +89,11 @@ class AgentHandler(RequestHandler):
     @_checked
     async def on_message_send(self, params: pb.SendMessageRequest, call: Call) -> pb.Task | pb.Message:
         """Do what a message asks, and wait until it is done or something is asked, unless it says not to."""
-        run, after = await self._take(params, call)
-        if not params.configuration.return_immediately:
-            await self._wait(wait_until_settled(self._service, run, after=after))
+        run, _ = await self._take(params, call)
+        if params.configuration.return_immediately:
+            await self._service.keep()
+        else:
+            await wait_until_settled(self._service, run)
         record = await self._service.engine.get(run)
         body = await self._task(call, record, params.configuration, form="http")
         return _proto(pb.Message, body["message"]) if "message" in body else _proto(pb.Task, body["task"])
@@ -102,10 +105,12 @@ class AgentHandler(RequestHandler):
         call: Call = context.state[CALL]
         try:
             validate_proto_required_fields(params)
-            run, after = await self._take(params, call)
-            record = await self._service.engine.get(run)
-            async for update in updates(self._service, record, call.address, after=after):
-                yield _event(update)
+            run, after_ns = await self._take(params, call)
+            await self._service.keep()
+            record = replace(await self._service.engine.get(run), lifecycle="working", outcome=None, ended_ns=None)
+            async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as told:
+                async for update in told:
+                    yield _event(update)
         except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
             raise _failed(call, error) from None
 
@@ -119,8 +124,9 @@ class AgentHandler(RequestHandler):
             record = await call.find(self._service, params.id)
             if record.ended_ns is not None:
                 raise Refusal("UNSUPPORTED_OPERATION", "The task has ended.", "Get it.")
-            async for update in updates(self._service, record, call.address, to_the_end=True):
-                yield _event(update)
+            async with aclosing(updates(self._service, record, call.address, to_the_end=True)) as told:
+                async for update in told:
+                    yield _event(update)
         except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
             raise _failed(call, error) from None
 
@@ -130,21 +136,10 @@ class AgentHandler(RequestHandler):
         if configuration.HasField("task_push_notification_config"):
             config = MessageToDict(configuration.task_push_notification_config)
             await self._push.check(config)
-        run, after = await take_message(self._service, call, MessageToDict(params))
+        run, after_ns = await take_message(self._service, call, MessageToDict(params))
         if config is not None:
             await self._push.add(await self._service.engine.get(run), config, call.address)
-        return run, after
-
-    async def _wait(self, settling: Awaitable[None]) -> None:
-        """Wait for it, or until the server stops."""
-        waiting = {asyncio.ensure_future(settling), asyncio.ensure_future(self._service.closing.wait())}
-        try:
-            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            for each in done:
-                each.result()
-        finally:
-            for each in waiting:
-                each.cancel()
+        return run, after_ns
 
     async def _task(self, call: Call, record: RunRecord, params: Any, *, form: str = "task") -> JsonMapping:
         history: int | None = params.history_length if params.HasField("history_length") else None

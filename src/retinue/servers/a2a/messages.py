@@ -1,6 +1,7 @@
 """What a message asks for: a new task, for one agent or routed; or the answer to a question of one that is there."""
 
 import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
@@ -66,7 +67,7 @@ class Call:
 
 
 async def take_message(service: Service, call: Call, params: JsonMapping) -> tuple[str, int]:
-    """Do what a message asks for, and give the id of the run that does it, and the last of its events before that.
+    """Do what a message asks for, and give the id of the run that does it, and since when, in ns.
 
     Args:
         service: Where tasks run.
@@ -216,7 +217,7 @@ async def _earlier_turns(service: Service, caller: Caller, context_id: str) -> t
 
 
 async def _answer(service: Service, caller: Caller, record: RunRecord, params: JsonMapping) -> int:
-    """Answer a question of a task; gives the last event before the answer.
+    """Answer a question of a task; gives the moment before the answer, in ns.
 
     Raises:
         Refusal: The task asks nothing.
@@ -236,11 +237,9 @@ async def _answer(service: Service, caller: Caller, record: RunRecord, params: J
             suggestions=tuple(each.id for each in questions),
         )
     wish = a2a.parse_task(json.dumps(params), context=ParseContext(agent=RUN_AGENT)).value
-    last = 0
-    async for event in service.engine.events(record.run, follow=False):
-        last = event.sequence
+    since_ns = time.time_ns()
     await service.answer(caller, record, question.id, _value(question, wish))
-    return last
+    return since_ns
 
 
 def _value(question: Question, wish: Task) -> object:

@@ -31,6 +31,7 @@ from retinue.servers.http.requests import endpoint
 from retinue.servers.http.runs import get_artifact
 from retinue.servers.http.tasks import SEND_TIMEOUT_S, agent_path
 from retinue.servers.service import Service
+from retinue.telemetry import request_span
 
 VERSIONS: Final = ("1.0", "0.3")
 
@@ -156,6 +157,12 @@ class _Door:
         """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
 
         async def respond(request: Request) -> Response:
+            with request_span(request.method, dict(request.headers)):
+                response = await answer(request)
+            self._service.metrics.count_request(DOOR, request.method, response.status_code)
+            return response
+
+        async def answer(request: Request) -> Response:
             request_id: Any = None
             try:
                 caller = self._service.admission.authenticate(request.headers)

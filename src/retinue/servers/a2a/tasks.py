@@ -1,10 +1,11 @@
 """Runs as tasks of A2A, and their events as updates."""
 
 from collections.abc import AsyncGenerator
-from typing import Any, Final
+from contextlib import aclosing
+from typing import Any, Final, cast
 
 from retinue.contract import json
-from retinue.contract.event import Checkpoint, Message, NodeFinished, Progress, QuestionAnswered, QuestionAsked
+from retinue.contract.event import Event, Message, NodeFinished, Progress, QuestionAnswered, QuestionAsked
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Versions
 from retinue.contract.task import Task
@@ -107,26 +108,24 @@ async def state_of(service: Service, record: RunRecord) -> str:
     return LIFECYCLES.get(record.lifecycle, "TASK_STATE_COMPLETED")
 
 
-async def asks_now(service: Service, run: str, question: str) -> bool:
-    """Whether a question of a run still waits; events of a run also tell of those that were answered."""
+async def asks_now(service: Service, run: str, event: Event) -> bool:
+    """Whether an event of a run asks its caller something that still waits."""
+    if not isinstance(event.body, QuestionAsked) or event.body.question.kind == "approval":
+        return False
     pending = await service.engine.questions(run)
-    return any(each.question.id == question and each.question.kind != "approval" for each in pending)
+    return any((each.run, each.question.id) == (event.run, event.body.question.id) for each in pending)
 
 
-async def wait_until_settled(service: Service, run: str, *, after: int = 0) -> None:
-    """Wait until a run has ended, or asks its caller something, looking at its events after a sequence."""
-    async for event in service.engine.events(run, after=after):
-        match event.body:
-            case QuestionAsked(question) if await asks_now(service, run, question.id):
+async def wait_until_settled(service: Service, run: str) -> None:
+    """Wait until a run has ended, or asks its caller something, or the server stops."""
+    async with aclosing(service.events(run)) as events:
+        async for each in events:
+            if await asks_now(service, run, each.event):
                 return
-            case NodeFinished() if not event.node:
-                return
-            case _:
-                pass
 
 
 async def updates(
-    service: Service, record: RunRecord, address: str, *, after: int = 0, to_the_end: bool = False
+    service: Service, record: RunRecord, address: str, *, after_ns: int = 0, to_the_end: bool = False
 ) -> AsyncGenerator[JsonMapping]:
     """A task, and what becomes of it until it has ended or asks its caller something: responses of a stream.
 
@@ -136,40 +135,40 @@ async def updates(
         service: Where it runs.
         record: Its run.
         address: Where the door is, for links.
-        after: Where to begin among the events.
+        after_ns: Nothing is told that happened before, in nanoseconds since 1970 UTC.
         to_the_end: Go on when it asks something.
     """
     run, context = record.run, context_of(record)
     yield {"task": await task_json(service, record, address)}
     if record.ended_ns is not None:
         return
-    async for event in service.events(run, after=after):
-        name = f"{run}-{event.sequence}"
-        match event.body:
-            case Progress() | Checkpoint():
-                message = a2a.render_event(event.body, task_id=run, context_id=context, message_id=name)
-                if message is not None:
-                    update: Any = json.loads(message.text)
-                    update["statusUpdate"]["status"]["timestamp"] = timestamp(event.at_ns)
-                    yield update
-            case Message(text):
-                said = {"messageId": name, "role": "ROLE_AGENT", "parts": [text_part(text)]}
-                status = {"state": LIFECYCLES["working"], "message": said, "timestamp": timestamp(event.at_ns)}
-                yield {"statusUpdate": {"taskId": run, "contextId": context, "status": status}}
-            case QuestionAsked(question) if await asks_now(service, run, question.id):
-                yield _from_task(await task_json(service, await service.engine.get(run), address))
-                if not to_the_end:
-                    return
-            case NodeFinished() if not event.node:
-                ended = await service.engine.get(run)
-                task = await task_json(service, ended, address)
+    async with aclosing(service.events(run)) as events:
+        async for each in events:
+            event = each.event
+            if isinstance(event.body, NodeFinished) and not event.node and event.run == run:
+                task = await task_json(service, await service.engine.get(run), address)
                 for artifact in task.get("artifacts", []):
                     update = {"taskId": run, "contextId": context, "artifact": artifact, "lastChunk": True}
                     yield {"artifactUpdate": update}
                 yield _from_task(task)
-                return
-            case _:
-                pass
+            elif await asks_now(service, run, event):
+                yield _from_task(await task_json(service, await service.engine.get(run), address))
+                if not to_the_end:
+                    return
+            elif event.at_ns > after_ns and (update := _progress(event, run, context)) is not None:
+                yield update
+
+
+def _progress(event: Event, run: str, context: str) -> JsonMapping | None:
+    """What an event says about work that is under way; None when nothing."""
+    name = f"{event.run}-{event.sequence}"
+    body = Progress(event.body.text) if isinstance(event.body, Message) else event.body
+    message = a2a.render_event(body, task_id=run, context_id=context, message_id=name)
+    if message is None:
+        return None
+    update: Any = json.loads(message.text)
+    update["statusUpdate"]["status"]["timestamp"] = timestamp(event.at_ns)
+    return cast("JsonMapping", update)
 
 
 def _from_task(task: JsonMapping) -> JsonMapping:
