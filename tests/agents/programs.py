@@ -67,6 +67,13 @@ def _as_json(**facts: Any) -> str:
 
 
 ANSWERS = {
+    "a2a": _as_json(
+        task={
+            "id": "t1",
+            "status": {"state": "TASK_STATE_COMPLETED"},
+            "artifacts": [{"artifactId": "result", "parts": [{"data": {"words": 2}}]}],
+        }
+    ),
     "tool_use": _as_json(
         status="success",
         result={"words": 2},
@@ -96,6 +103,7 @@ ANSWERS = {
 """One good answer in each dialect."""
 
 BROKEN = {
+    "a2a": _as_json(task={"id": "t1", "status": {"state": "TASK_STATE_FINISHED"}}),
     "tool_use": _as_json(state="done", answer="two"),
     "run_agent": _as_json(content=2, traces="none"),
     "task_signal": "I have counted, and there are two words.\n",

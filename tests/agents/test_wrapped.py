@@ -27,7 +27,7 @@ from tests.agents.programs import ANSWERS, BROKEN, telling
 from tests.examples import examples
 from tests.repository.tree import child_environment
 
-STRUCTURED: tuple[DialectName, ...] = ("tool_use", "run_agent", "markdown_json", "agent_http")
+STRUCTURED: tuple[DialectName, ...] = ("tool_use", "run_agent", "markdown_json", "agent_http", "a2a")
 GIVES: JsonMapping = {
     "type": "object",
     "properties": {"words": {"type": "integer"}},

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from retinue.conformance.judge import ALL, kit, requirements
+from retinue.conformance.port import KITS
 from retinue.errors import UnknownName
 from tests.conformance.kits import JUDGED, broken, digest, judged, verdict
 from tests.requirements.rows import read_rows
@@ -102,3 +103,9 @@ def test_an_unknown_dialect_lists_what_there_is() -> None:
     with pytest.raises(UnknownName) as refused:
         kit("markdown-json")
     assert refused.value.suggestions[0] == "markdown_json"
+
+
+def test_a_dialect_without_requirements_says_so() -> None:
+    with pytest.raises(UnknownName, match="No requirements of `a2a` yet") as refused:
+        kit("a2a")
+    assert refused.value.suggestions == KITS == JUDGED

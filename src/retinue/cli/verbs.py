@@ -7,7 +7,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from retinue.cli import options
-from retinue.cli.options import DIALECTS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
+from retinue.cli.options import DIALECTS, KITS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
 
 _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 
@@ -246,7 +246,7 @@ def explain() -> None:
     is_flag=True,
     help="Each SUBJECT is a command line that reads the request on stdin and writes the answer to stdout.",
 )
-@click.option("--dialect", type=choice(*DIALECTS), help="Dialect to test. [default: detected]")
+@click.option("--dialect", type=choice(*KITS), help="Dialect to test. [default: detected]")
 @click.option(
     "--definition",
     type=click.Path(path_type=Path),

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
-from retinue.conformance.port import CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
+from retinue.conformance.port import KITS, CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
 from retinue.contract.definition import Definition
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import DialectName
 from retinue.contract.names import fold, nearest
-from retinue.dialects import DIALECTS, dialect
+from retinue.dialects import dialect
 from retinue.dialects.detect import detect
 from retinue.dialects.port import Certainty, Detection
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile, RetinueError, UnknownName
@@ -213,7 +213,7 @@ async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, tim
             exchange = ProbeExchange(probe, "", error=error.message)
         first_error = first_error or exchange.error
         for detection in detect((exchange.text or "")[:_MOST]):
-            if detection.kind != "result" or not _WEIGHTS[detection.certainty]:
+            if detection.kind != "result" or detection.dialect not in KITS or not _WEIGHTS[detection.certainty]:
                 continue
             # An agent that answers in the dialect of the question speaks it; errors often come in another's form.
             weight = _WEIGHTS[detection.certainty] + (1 if detection.dialect == name else 0)
@@ -224,8 +224,8 @@ async def guess_dialect(subject: CheckSubject, *, template: RequestTemplate, tim
     if not weights:
         raise InvalidInput(
             f"Nothing that {subject.name[:80]!r} answers is in a dialect.{f' {first_error}' if first_error else ''}",
-            hint=f"Say which one it should speak: {', '.join(DIALECTS)}.",
-            suggestions=DIALECTS,
+            hint=f"Say which one it should speak: {', '.join(KITS)}.",
+            suggestions=KITS,
         )
     detection = best[max(weights, key=lambda each: weights[each])]
     return DialectGuess(detection.dialect, detection.certainty, detection.why)

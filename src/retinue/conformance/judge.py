@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any, Final, TypeAlias
 
 from retinue.conformance.port import (
+    KITS,
     Check,
     CheckReport,
     CheckSubject,
@@ -158,11 +159,10 @@ def kit(name: str) -> Kit:
     Raises:
         UnknownName: There is no such dialect; `suggestions` says what there is.
     """
-    if name not in DIALECTS:
-        suggestions = tuple(dict.fromkeys((*nearest(name, DIALECTS), *DIALECTS)))
-        raise UnknownName(
-            f"Unknown dialect {name[:100]!r}.", hint=f"Available: {', '.join(DIALECTS)}.", suggestions=suggestions
-        )
+    if name not in KITS:
+        suggestions = tuple(dict.fromkeys((*nearest(name, KITS), *KITS)))
+        message = f"No requirements of `{name}` yet." if name in DIALECTS else f"Unknown dialect {name[:100]!r}."
+        raise UnknownName(message, hint=f"Available: {', '.join(KITS)}.", suggestions=suggestions)
     version, required = requirements(name)
     module = import_module(f"{__package__}.kits.{name}")
     probes: dict[str, ProbeFactory] = module.PROBES

@@ -5,12 +5,17 @@ A requirement that cannot be judged because something it needs is missing has fa
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from retinue.contract.model import DialectName, JsonMapping
 from retinue.contract.task import Correction, Task
+from retinue.dialects import DIALECTS
 
 Force: TypeAlias = Literal["MUST", "SHOULD"]
+
+
+KITS: Final[tuple[DialectName, ...]] = tuple(name for name in DIALECTS if name != "a2a")
+"""The dialects whose agents can be judged: A2A has requirements of its own, and a kit that is to come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,7 +188,7 @@ def test_a_provider_that_stays_away_leaves_what_was_said() -> None:
 # Dialects
 
 
-@pytest.mark.parametrize("dialect", ["tool_use", "run_agent", "task_signal", "markdown_json", "agent_http"])
+@pytest.mark.parametrize("dialect", ["tool_use", "run_agent", "task_signal", "markdown_json", "agent_http", "a2a"])
 def test_an_agent_answers_in_its_dialect_as_the_samples_show(dialect: DialectName) -> None:
     model = ScriptedModel(as_shown)
     result = ask(helper(model, dialect=dialect))

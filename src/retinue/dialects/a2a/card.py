@@ -21,7 +21,7 @@ from retinue.dialects.losses import find_losses, own_extras
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .reading import Kept, validate
+from .reading import Extras, validate
 from .wire import EXTENSION, NAME, A2AModel, whole_numbers
 
 MODES: Final = ("application/json", "text/plain")
@@ -159,8 +159,8 @@ def _capabilities(definition: Definition, aliases: tuple[str, ...], extras: Mapp
 
 def _skill_facts(skill: Skill) -> JsonMapping:
     """What there is to say of a skill beside what the card says and what a reader would add by itself."""
-    said = {"name", "description", "examples", "unavailable"}
-    facts = skill.model_dump(mode="json", exclude_defaults=True, exclude=said)
+    others = {"name", "description", "examples", "unavailable"}
+    facts = skill.model_dump(mode="json", exclude_defaults=True, exclude=others)
     usual = {"input_schema": TASK_SCHEMA, "instruction_field": instruction_field(skill.input_schema)}
     facts = {key: value for key, value in facts.items() if key not in usual or value != usual[key]}
     for sample in facts.get("samples", ()):
@@ -216,23 +216,23 @@ def parse_definitions(text: str | bytes, *, level: Level = "standard") -> Parsed
         ParseError: It is no JSON object.
         InvalidInput: It is no card; `detail["findings"]` lists every reason.
     """
-    notes, kept = Diagnostics(NAME, level), Kept()
+    notes, unknown = Diagnostics(NAME, level), Extras()
     value = parse_object(text, notes)
     if card_version(value) == "0.3":
         severity, fix = notes.severity("standard"), "Say `supportedInterfaces`."
         notes.add("older", "The card is one of A2A 0.3.", fix=fix, severity=severity)
         value = upgrade_card(value) if level != "strict" else value
     value, params, path = split_extension(value)
-    _normalise(value, notes, kept)
+    _normalise(value, notes, unknown)
     card = validate(value, AgentCard, notes, "", InvalidInput)
     tags = tuple(dict.fromkeys(tag for skill in card.skills for tag in skill.tags))
     extras = {key: each for key, each in card.to_json().items() if each != _DEFAULT_EXTRAS.get(key)}
     extras = {key: each for key, each in extras.items() if key in {*_CARD_KEYS, *_DEFAULT_EXTRAS, "signatures"}}
-    extras |= kept.places.get("card", {})
+    extras |= {**unknown.places.get("card", {}), **unknown.places.get("left_out", {})}
     raw_name = card.name
     is_plain = raw_name.isascii() and raw_name.isprintable()
     name, major = split_versioned_name(names.fold(raw_name) if is_plain else names.canonical_name(raw_name))
-    facts = cast("JsonMapping", whole_numbers(params))
+    facts: JsonMapping = {**whole_numbers(params)}
     skill_facts = facts.pop("skills", {})
     skill_facts = cast("JsonMapping", skill_facts) if isinstance(skill_facts, dict) else {}
     skills = [_read_skill(skill, at, tags, skill_facts, extras) for at, skill in enumerate(card.skills)]
@@ -262,23 +262,24 @@ _OWN_FIELDS: Final = frozenset({"name", "description", "version", "tags", "skill
 
 def _definition(base: JsonMapping, whole: JsonMapping, path: str, notes: Diagnostics) -> Definition | None:
     """The definition, with what our extension says of it where that can be read."""
-    for fields, place, severity in ((whole, path, notes.severity("standard")), (base, "", "error")):
+    for fields, place in ((whole, path), (base, "")):
         try:
             return Definition.model_validate_json(json.dumps(fields))
         except ValidationError as error:
             for each in findings_of(error, rule=""):
                 in_card = each.path.lstrip("/").partition("/")[0] in _OWN_FIELDS
                 where = each.path if in_card else place + each.path
-                notes.add("card", each.message, path=where, fix=each.fix, severity="error" if in_card else severity)
+                severity = "error" if in_card or not place else notes.severity("standard")
+                notes.add("card", each.message, path=where, fix=each.fix, severity=severity)
             if notes.has_errors:
                 return None
     return None
 
 
-def _normalise(value: JsonObject, notes: Diagnostics, kept: Kept) -> None:
+def _normalise(value: JsonObject, notes: Diagnostics, unknown: Extras) -> None:
     if notes.level == "strict":
         return
-    kept.take("card", value, AgentCard, notes, "")
+    unknown.take("card", value, AgentCard, notes, "")
     fills: JsonObject = {**copy.deepcopy(_DEFAULT_EXTRAS), "version": "1.0", "skills": []}
     for key, fill in fills.items():
         if key not in value:
@@ -288,10 +289,9 @@ def _normalise(value: JsonObject, notes: Diagnostics, kept: Kept) -> None:
     for at, skill in enumerate(skills if isinstance(skills, list) else ()):
         if not isinstance(skill, dict):
             continue
-        unknown = Kept()
-        unknown.take("skill", skill, AgentSkill, notes, f"/skills/{at}")
-        kept.add("card", {f"/skills/{at}/{key}": each for key, each in unknown.places.get("skill", {}).items()})
-        for key, fill in (("id", skill.get("name")), ("name", skill.get("id")), ("tags", [])):
+        unknown.take_inner(skill, AgentSkill, notes, f"/skills/{at}")
+        names_of_skill: JsonObject = {"id": skill.get("name"), "name": skill.get("id"), "tags": []}
+        for key, fill in names_of_skill.items():
             if key not in skill and fill is not None:
                 notes.add(key, f"A skill does not say its `{key}`.", path=f"/skills/{at}/{key}", fix=f"Say `{key}`.")
                 skill[key] = fill
@@ -303,9 +303,9 @@ def _read_skill(
     """A skill of the card with what our extension says of it; its name is its id, else its name, else its place."""
     candidates = [names.fold(skill.id), names.fold(skill.name)]
     name = next((each for each in candidates if _NAME.fullmatch(each)), f"skill_{at + 1}")
-    said = skill.to_json()
+    fields = skill.to_json()
     usual = {"id": name, "name": skill.id, "tags": list(tags)}
-    stored = {key: said[key] for key in _SKILL_KEYS if key in said and said[key] != usual.get(key)}
+    stored = {key: fields[key] for key in _SKILL_KEYS if key in fields and fields[key] != usual.get(key)}
     extras |= {f"/skills/{at}/{key}": each for key, each in stored.items()}
     own = facts.get(name)
     more = cast("JsonMapping", own) if isinstance(own, dict) else {}
@@ -315,7 +315,7 @@ def _read_skill(
 def _skill(name: str, description: str, examples: tuple[str, ...], facts: JsonMapping) -> JsonMapping:
     schema = facts.get("input_schema", TASK_SCHEMA)
     field = instruction_field(cast("JsonMapping", schema)) if isinstance(schema, dict) else None
-    base = {"input_schema": schema, "instruction_field": field}
+    base: JsonMapping = {"input_schema": schema, "instruction_field": field}
     return {**base, **facts, "name": name, "description": description, "examples": examples}
 
 

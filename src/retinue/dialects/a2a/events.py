@@ -13,13 +13,13 @@ from retinue.contract.event import KINDS, Body, Checkpoint, Progress
 from retinue.contract.finding import Finding, Level, Loss
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
-from retinue.dialects.decoding import decode_utf8
+from retinue.dialects.decoding import decode_utf8, find_json
 from retinue.dialects.diagnostics import Diagnostics, parse_object, refuse
 from retinue.dialects.losses import NO_EQUIVALENT
 from retinue.dialects.port import Parsed, RenderedMessage
 from retinue.errors import InvalidInput
 
-from .reading import Kept, normalise_status, read_parts, validate
+from .reading import Extras, normalise_status, read_parts, validate
 from .render import block_metadata, text_part
 from .wire import EXTENSION, NAME, ArtifactUpdate, StatusUpdate, whole_numbers
 
@@ -37,7 +37,7 @@ def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tupl
     """
     notes = Diagnostics(NAME, level)
     content = (text if isinstance(text, str) else decode_utf8(text)).strip()
-    lines = [line.strip() for line in content.splitlines() if line.strip()]
+    lines = [line.strip() for line in content.split("\n") if line.strip()]
     if any(line.startswith("data:") for line in lines):  # server-sent events, with lines beside the data
         lines = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
     elif not all(line.startswith("{") and line.endswith("}") for line in lines):
@@ -59,11 +59,11 @@ def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tupl
 
 def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | None:
     """One update; None for what says nothing of progress, which is noted."""
-    kept = Kept()
+    extras = Extras()
     artifact = value.get("artifactUpdate")
     if isinstance(artifact, dict):
         place = f"{path}/artifactUpdate"
-        kept.take("update", artifact, ArtifactUpdate, notes, place)
+        extras.take("update", artifact, ArtifactUpdate, notes, place)
         update = validate(artifact, ArtifactUpdate, notes, place, InvalidInput)
         name = update.artifact.name or update.artifact.artifact_id
         return Checkpoint(phase=name, artifacts=1) if update.last_chunk else Progress(phase=name)
@@ -73,8 +73,8 @@ def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | N
         notes.add("update", "It is no update.", path=path, fix=fix, severity="error")
         return None
     place = f"{path}/statusUpdate"
-    kept.take("update", status, StatusUpdate, notes, place)
-    normalise_status(status.get("status"), notes, kept, f"{place}/status")
+    extras.take("update", status, StatusUpdate, notes, place)
+    normalise_status(status.get("status"), notes, extras, f"{place}/status")
     update = validate(status, StatusUpdate, notes, place, InvalidInput)
     event = _own_event(update.metadata.get(EXTENSION), f"{place}/metadata", notes)
     if event is not None:
@@ -89,14 +89,15 @@ def _read(value: JsonObject, path: str, notes: Diagnostics) -> ProgressEvent | N
 
 def _own_event(block: object, path: str, notes: Diagnostics) -> ProgressEvent | None:
     """An event as our extension says it whole."""
-    members = cast("JsonMapping", whole_numbers(block)) if isinstance(block, dict) else {}
+    members: JsonMapping = {**whole_numbers(block)} if isinstance(block, dict) else {}
     exact = members.pop("json", None)
     if isinstance(exact, str):
-        members |= cast("JsonMapping", json.loads(exact))
+        inner = find_json(exact)
+        members |= inner if isinstance(inner, dict) else {}
     for kind, body in _CLASSES.items():
         if kind in members:
             try:
-                return TypeAdapter(body).validate_python(members[kind], strict=True)
+                return TypeAdapter(body).validate_json(json.dumps(members[kind]), strict=True)
             except ValidationError:
                 what, severity = f"The {kind} is none.", notes.severity("standard")
                 notes.extend((Finding(rule=f"{NAME}/extension", message=what, path=path, severity=severity),))
@@ -117,11 +118,11 @@ def render_event(
     if not isinstance(body, Progress | Checkpoint):
         return None
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
-    said: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
-    counted = ""
+    facts: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
+    count = ""
     if isinstance(body, Progress) and body.total is not None:
-        counted = f" ({body.done or 0}/{body.total})"
-    text = " - ".join(part for part in (body.phase, body.status) if part) + counted
+        count = f" ({body.done or 0}/{body.total})"
+    text = " - ".join(part for part in (body.phase, body.status) if part) + count
     message: dict[str, Any] = {
         "messageId": message_id,
         "role": "ROLE_AGENT",
@@ -132,7 +133,7 @@ def render_event(
         "taskId": task_id,
         "contextId": context_id,
         "status": {"state": "TASK_STATE_WORKING", "message": message},
-        "metadata": block_metadata({KINDS[type(body)]: said}),
+        "metadata": block_metadata({KINDS[type(body)]: facts}),
     }
     text = json.dumps({"statusUpdate": update})
 

@@ -16,17 +16,15 @@ from retinue.dialects.diagnostics import (
     parse_object,
     read_model,
     refuse,
-    take_unknown,
 )
 from retinue.dialects.port import DEFAULT_CONTEXT, Detection, ParseContext, Parsed
-from retinue.errors import InvalidInput, OutputInvalid
+from retinue.errors import FaultCode, InvalidInput, OutputInvalid
 
+from .card import card_version
 from .reading import (
-    OWN_METADATA,
-    UNKNOWN,
     Block,
     Content,
-    Kept,
+    Extras,
     message_facts,
     normalise_message,
     normalise_task,
@@ -76,22 +74,22 @@ def parse_task(
         InvalidInput: It breaks the format.
     """
     notes = Diagnostics(NAME, level)
-    value, path, form, kept = parse_object(text, notes), "", "http", Kept()
+    value, path, form, extras = parse_object(text, notes), "", "http", Extras()
     if "jsonrpc" in value:
-        request = _rpc_request(value, notes, kept)
+        request = _rpc_request(value, notes, extras)
         value, path, form = request.params, "/params", "jsonrpc"
     if "message" not in value and ("parts" in value or "messageId" in value):
         form = "message" if form == "http" else form
         message_path = path
-        normalise_message(value, notes, kept, path, role="ROLE_USER")
+        normalise_message(value, notes, extras, path, role="ROLE_USER")
         body = SendMessageRequest(message=validate(value, Message, notes, path, InvalidInput))
     else:
         message_path = f"{path}/message"
-        kept.take("request", value, SendMessageRequest, notes, path)
-        if isinstance(message := value.get("message"), dict):
-            normalise_message(message, notes, kept, message_path, role="ROLE_USER")
+        extras.take("request", value, SendMessageRequest, notes, path)
+        if isinstance(value.get("message"), dict):
+            normalise_message(cast("JsonObject", value["message"]), notes, extras, message_path, role="ROLE_USER")
         body = validate(value, SendMessageRequest, notes, path, InvalidInput)
-        kept.add("request", {key: each for key, each in body.to_json().items() if key not in {"message", "metadata"}})
+        extras.add("request", {key: each for key, each in body.to_json().items() if key not in {"message", "metadata"}})
     facts = message_facts(body.message)
     # Ours stands beside the message or in it; beside it comes first.
     own, other = ("request", dict(body.metadata), f"{path}/metadata"), ("message", facts.pop("metadata", {}), "")
@@ -102,9 +100,9 @@ def parse_task(
     base = {"id": "", "agent": context.agent, **({"skill": context.skill} if context.skill else {})}
     overlay = block.read(Task, base, TASK_FIELDS)
     for place, metadata, _ in (own, other):
-        kept.add(place, {"metadata": metadata} if metadata else {})
-    kept.add("message", facts)
-    texts, parameters = _instruction(body.message, correction, f"{message_path}/parts", context, notes, kept)
+        extras.add(place, {"metadata": metadata} if metadata else {})
+    extras.add("message", facts)
+    texts, parameters = _instruction(body.message, correction, f"{message_path}/parts", context, notes, extras)
     message_id = "" if body.message.message_id == UNNAMED else body.message.message_id
     if notes.has_errors:
         refuse(notes, InvalidInput)
@@ -112,17 +110,22 @@ def parse_task(
         "id": message_id or context.task_id,
         "instruction": "\n".join(texts),
         "parameters": parameters,
-        "extras": kept.extras(),
+        "extras": extras.to_json(),
     }
     return Parsed(Task(**fields), form, tuple(notes.findings), correction)
 
 
 def _instruction(  # noqa: PLR0917 - what every reader here takes
-    message: Message, correction: Correction | None, path: str, context: ParseContext, notes: Diagnostics, kept: Kept
+    message: Message,
+    correction: Correction | None,
+    path: str,
+    context: ParseContext,
+    notes: Diagnostics,
+    extras: Extras,
 ) -> tuple[list[str], JsonMapping]:
     """The texts of a request, which are its instruction, and its data, which are its parameters."""
     content = read_parts(message.parts, notes, path, context.data_schema)
-    kept.parts += content.others
+    extras.parts += content.others
     texts, parameters = content.texts, dict[str, Any]()
     if correction is not None and texts and texts[-1] == correction_text(correction):
         texts = texts[:-1]
@@ -132,23 +135,23 @@ def _instruction(  # noqa: PLR0917 - what every reader here takes
         else:
             what, fix = "Data of another part is not used as parameters; it was kept.", "Send one object."
             notes.add("data", what, path=path, fix=fix)
-            kept.parts.append({"data": piece})
+            extras.parts.append({"data": piece})
     return texts, parameters
 
 
-def _rpc_request(value: JsonObject, notes: Diagnostics, kept: "Kept") -> RpcRequest:
+def _rpc_request(value: JsonObject, notes: Diagnostics, extras: "Extras") -> RpcRequest:
     """The envelope of JSON-RPC; that of another method than one which sends a message is refused."""
     method = value.get("method")
     older = {"message/send": "SendMessage", "message/stream": "SendStreamingMessage"}
     if notes.level != "strict" and isinstance(method, str) and method in older:
         note_older(notes, f"The method {method!r}", "/method", older[method])
         value["method"] = older[method]
-    kept.take("rpc", value, RpcRequest, notes, "")
+    extras.take("rpc", value, RpcRequest, notes, "")
     request = validate(value, RpcRequest, notes, "", InvalidInput)
     if request.method != "SendMessage":
-        kept.add("rpc", {"method": request.method})
-    if request.id != 1 or isinstance(request.id, bool):
-        kept.add("rpc", {"id": request.id})
+        extras.add("rpc", {"method": request.method})
+    if request.id != 1:
+        extras.add("rpc", {"id": request.id})
     return request
 
 
@@ -164,26 +167,28 @@ def parse_result(
         OutputInvalid: It is none; `detail["findings"]` lists every reason.
     """
     notes = Diagnostics(NAME, level)
-    value, path, form, kept = parse_answer_object(text, notes), "", "http", Kept()
+    value, path, form, extras = parse_answer_object(text, notes), "", "http", Extras()
     if "jsonrpc" in value:
-        kept.take("rpc", value, RpcResponse, notes, "")
+        extras.take("rpc", value, RpcResponse, notes, "")
         response = validate(value, RpcResponse, notes, "", OutputInvalid)
-        if response.id != 1 or isinstance(response.id, bool):
-            kept.add("rpc", {"id": response.id})
+        if response.id != 1:
+            extras.add("rpc", {"id": response.id})
         if response.error is not None:
-            return _from_error(response.error, _Answer("jsonrpc", "/error", context, notes, kept))
+            return _from_error(response.error, _Answer("jsonrpc", "/error", context, notes, extras))
         value, path, form = response.result or {}, "/result", "jsonrpc"
     elif isinstance(value.get("error"), dict) and "status" not in value:
-        return _from_error(cast("JsonMapping", value["error"]), _Answer("http", "/error", context, notes, kept))
+        return _from_error(cast("JsonMapping", value["error"]), _Answer("http", "/error", context, notes, extras))
     for key in ("task", "message", "statusUpdate"):
-        if isinstance(inner := value.get(key), dict):
-            kept.add("response", take_unknown(value, {key}, notes, UNKNOWN, fix=OWN_METADATA, path=path))
-            return _from_payload(key, inner, _Answer(form, f"{path}/{key}", context, notes, kept))
+        if isinstance(value.get(key), dict):
+            extras.take("response", value, {key}, notes, path)
+            return _from_payload(
+                key, cast("JsonObject", value[key]), _Answer(form, f"{path}/{key}", context, notes, extras)
+            )
     if "status" in value:
-        return _from_payload("task", value, _Answer("task" if form == "http" else form, path, context, notes, kept))
+        return _from_payload("task", value, _Answer("task" if form == "http" else form, path, context, notes, extras))
     if "parts" in value:
         form = "message" if form == "http" else form
-        return _from_payload("message", value, _Answer(form, path, context, notes, kept))
+        return _from_payload("message", value, _Answer(form, path, context, notes, extras))
     fix = "Send a `task` or a `message`."
     notes.add("payload", "There is neither a task nor a message.", path=path, fix=fix, severity="error")
     return refuse(notes, OutputInvalid)
@@ -197,7 +202,7 @@ class _Answer:
     path: str
     context: ParseContext
     notes: Diagnostics
-    kept: Kept
+    extras: Extras
 
     @property
     def base(self) -> JsonMapping:
@@ -213,20 +218,20 @@ class _Answer:
         """The result that says `fields`, if nothing was found that refuses it."""
         if self.notes.has_errors:
             refuse(self.notes, OutputInvalid)
-        fields = {**fields, "task_id": fields["task_id"] or self.context.task_id, "extras": self.kept.extras()}
+        fields = {**fields, "task_id": fields["task_id"] or self.context.task_id, "extras": self.extras.to_json()}
         return Parsed(Result(**fields), self.form, tuple(self.notes.findings))
 
 
 def _from_payload(key: str, value: JsonObject, answer: _Answer) -> Parsed[Result]:
-    notes, kept, path = answer.notes, answer.kept, answer.path
+    notes, extras, path = answer.notes, answer.extras, answer.path
     if key == "message":
         # A peer that answers by a message where a task may stand is answered likewise.
-        kept.payload = "message" if answer.form in {"http", "jsonrpc"} else ""
-        normalise_message(value, notes, kept, path, role="ROLE_AGENT")
+        extras.payload = "message" if answer.form in {"http", "jsonrpc"} else ""
+        normalise_message(value, notes, extras, path, role="ROLE_AGENT")
         return _from_message(validate(value, Message, notes, path, OutputInvalid), answer)
     if key == "statusUpdate":
         value["id"] = value.pop("taskId", "")
-    normalise_task(value, notes, kept, path, task_id=answer.context.task_id)
+    normalise_task(value, notes, extras, path, task_id=answer.context.task_id)
     return _from_task(validate(value, TaskObject, notes, path, OutputInvalid), answer)
 
 
@@ -247,8 +252,8 @@ def _from_message(message: Message, answer: _Answer) -> Parsed[Result]:
             fix="Send a task.",
             severity="error",
         )
-    answer.kept.add("message", {**facts, **({"metadata": metadata} if metadata else {})})
-    answer.kept.parts += content.others
+    answer.extras.add("message", {**facts, **({"metadata": metadata} if metadata else {})})
+    answer.extras.parts += content.others
     return answer.result(
         dict(overlay)
         | {
@@ -262,7 +267,7 @@ def _from_message(message: Message, answer: _Answer) -> Parsed[Result]:
 
 def _from_task(task: TaskObject, answer: _Answer) -> Parsed[Result]:
     """A result out of a task: the status says how far it is and why, the artifacts hold what came of it."""
-    status, kept = task.status, answer.kept
+    status, extras = task.status, answer.extras
     metadata = dict(task.metadata)
     block = Block(metadata, f"{answer.path}/metadata", answer.notes)
     overlay = block.read(Result, answer.base, RESULT_FIELDS)
@@ -273,13 +278,13 @@ def _from_task(task: TaskObject, answer: _Answer) -> Parsed[Result]:
         facts = message_facts(status.message)
         if status.message.message_id != message_id_of(task.id, status.state):
             facts["messageId"] = status.message.message_id
-        kept.add("message", facts)
-        kept.parts += content.others
+        extras.add("message", facts)
+        extras.parts += content.others
     fault, questions, text = overlay.fault, overlay.questions, "\n".join(content.texts)
     notice = status_text(fault, questions) if lifecycle == "input_required" or fault is not None else ""
     if notice and content.texts and content.texts[-1] == notice:
         content.texts.pop()
-    elif outcome in FAILURES and fault is None and "outcome" not in overlay.model_fields_set:
+    elif outcome in FAILURES and fault is None and overlay.outcome != outcome:
         fault, content.texts = Fault(code="internal_error", message=text), []
     elif lifecycle == "input_required" and "questions" not in overlay.model_fields_set and text:
         questions, content.texts = (Question(id="q1", text=text),), []
@@ -289,11 +294,11 @@ def _from_task(task: TaskObject, answer: _Answer) -> Parsed[Result]:
         if fault is not None and at is not None:
             fault = fault.model_copy(update={"timestamp_ns": at})
         else:
-            kept.add("status", {"timestamp": status.timestamp})
+            extras.add("status", {"timestamp": status.timestamp})
     if status.state == "TASK_STATE_AUTH_REQUIRED":
-        kept.add("status", {"state": status.state})
-    kept.add("task", {"metadata": metadata} if metadata else {})
-    kept.add("task", {key: each for key, each in task.to_json().items() if key in {"contextId", "history"}})
+        extras.add("status", {"state": status.state})
+    extras.add("task", {"metadata": metadata} if metadata else {})
+    extras.add("task", {key: each for key, each in task.to_json().items() if key in {"contextId", "history"}})
     return answer.result(
         dict(overlay)
         | {
@@ -335,7 +340,7 @@ def _read_artifacts(task: TaskObject, content: Content, answer: _Answer) -> tupl
         facts = {key: each for key, each in artifact.to_json().items() if key != "parts" and each not in ({}, [])}
         holds = [*(["text"] if read.texts else []), *(["data"] if read.data else [])]
         if facts != {"artifactId": DATA_ARTIFACT} or holds != ["data"] or read.others:
-            answer.kept.artifacts.append({**facts, "parts": read.others, "holds": holds})
+            answer.extras.artifacts.append({**facts, "parts": read.others, "holds": holds})
     return tuple(files)
 
 
@@ -364,9 +369,9 @@ def _from_error(error: JsonMapping, answer: _Answer) -> Parsed[Result]:
         overlay = block.read(Result, answer.base, RESULT_FIELDS - {"task_id"})
     status = error.get("status")
     fault = overlay.fault or error_fault(code, message, reason, status if isinstance(status, str) else "")
-    answer.kept.error = {"code": code, **({"reason": reason} if reason else {})}
-    answer.kept.error |= {"details": others} if others else {}
-    answer.kept.error |= {name: each for name, each in error.items() if name not in {"code", "message", key}}
+    answer.extras.error = {"code": code, **({"reason": reason} if reason else {})}
+    answer.extras.error |= {"details": others} if others else {}
+    answer.extras.error |= {name: each for name, each in error.items() if name not in {"code", "message", key}}
     outcome = overlay.outcome or ("canceled" if fault.code == "canceled" else "error")
     return answer.result(dict(overlay) | {"outcome": outcome, "fault": fault})
 
@@ -376,9 +381,11 @@ def error_fault(code: int, message: str, reason: str, status: str) -> Fault:
     words = next((each for each in ERRORS.values() if each.reason == reason), ERRORS.get(code))
     if words is not None and (words.fault != "internal_error" or not reason):
         return Fault(code=words.fault, message=message, detail={"reason": words.reason})
-    by_name = next((fault for fault in FAULTS if fault.upper() == reason), None)
-    by_http = next((fault for fault, (_, http, word) in FAULTS.items() if (http, word) == (code, status)), None)
-    by_status = next((fault for fault, (_, http, _) in FAULTS.items() if http == code), None)
+    by_name: FaultCode | None = next((fault for fault in FAULTS if fault.upper() == reason), None)
+    by_http: FaultCode | None = next(
+        (fault for fault, (_, http, word) in FAULTS.items() if (http, word) == (code, status)), None
+    )
+    by_status: FaultCode | None = next((fault for fault, (_, http, _) in FAULTS.items() if http == code), None)
     detail = {"reason": reason} if reason else {"code": code}
     return Fault(code=by_name or by_http or by_status or "internal_error", message=message, detail=detail)
 
@@ -416,8 +423,8 @@ def recognise(text: str) -> tuple[Detection, ...]:
         return ()
     if value.get("jsonrpc") == "2.0":
         return _recognise_rpc(value)
-    found = _payload(value)
-    return () if found is None else (found,)
+    detection = _payload(value)
+    return () if detection is None else (detection,)
 
 
 def _recognise_rpc(value: JsonObject) -> tuple[Detection, ...]:
@@ -427,13 +434,16 @@ def _recognise_rpc(value: JsonObject) -> tuple[Detection, ...]:
     if isinstance(value.get("error"), dict):
         return (Detection(NAME, "result", "jsonrpc", "likely", f'{why}an "error"'),)
     result = value.get("result")
-    found = _payload(result) if isinstance(result, dict) else None
-    if found is None:
+    detection = _payload(result) if isinstance(result, dict) else None
+    if detection is None:
         return ()
-    return (Detection(NAME, found.kind, "jsonrpc", found.certainty, f"{why}in its result {found.why[3:]}"),)
+    return (Detection(NAME, detection.kind, "jsonrpc", detection.certainty, f"{why}in its result {detection.why[3:]}"),)
 
 
 def _payload(value: JsonObject) -> Detection | None:
+    """What an object could be by itself or in JSON-RPC."""
+    if card_version(value):
+        return Detection(NAME, "definition", "agent-card.json", "certain", 'it has "skills" and says where they are')
     update = value.get("statusUpdate", value.get("artifactUpdate"))
     if isinstance(update, dict):
         status = update.get("status")

@@ -63,7 +63,7 @@ def read_parts(parts: Iterable[Part], notes: Diagnostics, path: str, schema: Jso
             continue
         if part.text is None:
             value = whole_numbers(part.data, schema)
-            if json.dumps(value) != json.dumps(part.data):
+            if value is not part.data:
                 what = "Whole numbers came with a fraction of 0 and were read as integers."
                 notes.add("integers", what, path=f"{path}/{at}/data", severity="info")
             content.data.append(value)
@@ -93,7 +93,7 @@ def message_facts(message: Message) -> JsonMapping:
 
 
 @dataclass(slots=True)
-class Kept:
+class Extras:
     """What the contract has no word for, by where it stood; it goes into the extras, and back when it is written."""
 
     places: dict[str, JsonMapping] = field(default_factory=dict[str, JsonMapping])
@@ -107,20 +107,41 @@ class Kept:
         if facts:
             self.places.setdefault(place, {}).update(facts)
 
-    def take(self, place: str, value: JsonObject, model: type[A2AModel], notes: Diagnostics, path: str) -> None:
-        """Mend the keys of `value`, and keep those that the format does not have. Strict readers refuse them."""
+    def take(
+        self, place: str, value: JsonObject, model: "type[A2AModel] | set[str]", notes: Diagnostics, path: str
+    ) -> None:
+        """Mend the keys of `value`, and keep those that the format does not have. A strict reader refuses all that.
+
+        Args:
+            place: Where the unknown keys are kept.
+            value: An object of a message; it is changed.
+            model: What it is, or the keys that it may have.
+            notes: Where each change is noted.
+            path: JSON Pointer of the object.
+        """
+        keys = model if isinstance(model, set) else keys_of(model)
         if notes.level == "strict":
+            for key in value if isinstance(model, set) else ():  # a model refuses what it does not have
+                if key not in keys:
+                    what, where = f"The format has no `{key[:80]}` here.", path + pointer([key])
+                    notes.add("unknown", what, path=where, fix=_OWN_METADATA, severity="error")
             return
-        keys = keys_of(model)
         for key in [key for key in value if key not in keys and to_camel(key) in keys]:
             if to_camel(key) not in value:
                 fix = f"Write `{to_camel(key)}`."
                 notes.add("spelling", f"`{key[:80]}` is in snake_case.", path=path + pointer([key]), fix=fix)
                 value[to_camel(key)] = value.pop(key)
         drop_nulls(value, keys - {"data", "id"}, notes, path=path)
-        self.add(place, take_unknown(value, keys, notes, UNKNOWN, fix=OWN_METADATA, path=path))
+        self.add(place, take_unknown(value, keys, notes, _UNKNOWN, fix=_OWN_METADATA, path=path))
 
-    def extras(self) -> JsonMapping:
+    def take_inner(self, value: JsonObject, model: type[A2AModel], notes: Diagnostics, path: str) -> None:
+        """The same for an object in a list, whose place is not found again when it is written: it only rides along."""
+        inner = Extras()
+        inner.take("inner", value, model, notes, path)
+        unknown = inner.places.get("inner", {})
+        self.add("left_out", {path + pointer([key]): each for key, each in unknown.items()})
+
+    def to_json(self) -> JsonMapping:
         """All of it, under the name of the dialect; nothing when there is nothing."""
         whole = {
             **self.places,
@@ -133,8 +154,8 @@ class Kept:
         return {NAME: own} if own else {}
 
 
-UNKNOWN: Final = "The format has no `{}` here; it was kept."
-OWN_METADATA: Final = "Put what is yours into `metadata`."
+_UNKNOWN: Final = "The format has no `{}` here; it was kept."
+_OWN_METADATA: Final = "Put what is yours into `metadata`."
 
 
 class Block:
@@ -148,7 +169,7 @@ class Block:
         self._metadata, self._notes = metadata, notes
         value = metadata.get(EXTENSION)
         self._is_object = isinstance(value, dict)
-        self._members: JsonMapping = whole_numbers(value) if isinstance(value, dict) else {}
+        self._members: JsonMapping = {**whole_numbers(value)} if isinstance(value, dict) else {}
         if value is not None and not self._is_object:
             self._note("It is no object.", "")
         exact: object = self._members.get("json")
@@ -209,28 +230,28 @@ def note_older(notes: Diagnostics, what: str, path: str, now: str) -> None:
     notes.add("older", f"{what} is in the words of A2A 0.3.", path=path, fix=f"Say `{now}`.")
 
 
-def normalise_message(value: JsonObject, notes: Diagnostics, kept: Kept, path: str, *, role: str) -> None:
+def normalise_message(value: JsonObject, notes: Diagnostics, extras: Extras, path: str, *, role: str) -> None:
     """Mend a message where it has one meaning: spelling, words of 0.3, an id or a role that is not said."""
     if notes.level == "strict":
         return
     if value.get("kind") == "message":
         note_older(notes, "`kind`", f"{path}/kind", "role")
         del value["kind"]
-    kept.take("message", value, Message, notes, path)
-    said = value.get("role")
+    extras.take("message", value, Message, notes, path)
+    word = value.get("role")
     older = {"user": "ROLE_USER", "agent": "ROLE_AGENT"}
-    if isinstance(said, str) and said in older:
-        note_older(notes, f"The role {said!r}", f"{path}/role", older[said])
-        value["role"] = older[said]
+    if isinstance(word, str) and word in older:
+        note_older(notes, f"The role {word!r}", f"{path}/role", older[word])
+        value["role"] = older[word]
     fills: JsonObject = {"role": role, "messageId": UNNAMED, "parts": []}
     for key, fill in fills.items():
         if key not in value:
             notes.add("message", f"The message does not say its `{key}`.", path=f"{path}/{key}", fix=f"Say `{key}`.")
             value[key] = fill
-    _normalise_parts(value["parts"], notes, f"{path}/parts")
+    _normalise_parts(value["parts"], notes, extras, f"{path}/parts")
 
 
-def _normalise_parts(parts: JsonValue, notes: Diagnostics, path: str) -> None:
+def _normalise_parts(parts: JsonValue, notes: Diagnostics, extras: Extras, path: str) -> None:
     for at, part in enumerate(parts if isinstance(parts, list) else ()):
         if not isinstance(part, dict):
             continue
@@ -243,37 +264,35 @@ def _normalise_parts(parts: JsonValue, notes: Diagnostics, path: str) -> None:
             del part["file"]
             names = {"uri": "url", "bytes": "raw", "mimeType": "mediaType", "name": "filename"}
             part |= {names.get(key, key): each for key, each in file.items()}
-        unknown = Kept()
-        unknown.take("part", part, Part, notes, place)
+        extras.take_inner(part, Part, notes, place)
 
 
-def normalise_task(value: JsonObject, notes: Diagnostics, kept: Kept, path: str, *, task_id: str) -> None:
+def normalise_task(value: JsonObject, notes: Diagnostics, extras: Extras, path: str, *, task_id: str) -> None:
     """Mend a task likewise; `task_id` is for one that does not say its own."""
     if notes.level == "strict":
         return
     if value.get("kind") in {"task", "status-update"}:
         note_older(notes, "`kind`", f"{path}/kind", "task")
         del value["kind"]
-    kept.take("task", value, TaskObject, notes, path)
+    extras.take("task", value, TaskObject, notes, path)
     if "id" not in value or value["id"] is None:
         notes.add("id", "The task has no `id`.", path=f"{path}/id", fix="Say the task's `id`.")
         value["id"] = task_id
-    normalise_status(value.get("status"), notes, kept, f"{path}/status")
+    normalise_status(value.get("status"), notes, extras, f"{path}/status")
     artifacts = value.get("artifacts")
     for at, artifact in enumerate(artifacts if isinstance(artifacts, list) else ()):
         if isinstance(artifact, dict):
-            unknown = Kept()
-            unknown.take("artifact", artifact, Artifact, notes, f"{path}/artifacts/{at}")
-            _normalise_parts(artifact.get("parts"), notes, f"{path}/artifacts/{at}/parts")
+            extras.take_inner(artifact, Artifact, notes, f"{path}/artifacts/{at}")
+            _normalise_parts(artifact.get("parts"), notes, extras, f"{path}/artifacts/{at}/parts")
 
 
-def normalise_status(status: JsonValue, notes: Diagnostics, kept: Kept, path: str) -> None:
+def normalise_status(status: JsonValue, notes: Diagnostics, extras: Extras, path: str) -> None:
     """Mend a status likewise: a state by its number or as 0.3 spelt it, and the message."""
     if not isinstance(status, dict) or notes.level == "strict":
         return
-    kept.take("status", status, TaskStatus, notes, path)
+    extras.take("status", status, TaskStatus, notes, path)
     if isinstance(message := status.get("message"), dict):
-        normalise_message(message, notes, kept, f"{path}/message", role="ROLE_AGENT")
+        normalise_message(message, notes, extras, f"{path}/message", role="ROLE_AGENT")
     state = status.get("state")
     if isinstance(state, int) and not isinstance(state, bool) and state in ENUM_NUMBERS:
         notes.add(

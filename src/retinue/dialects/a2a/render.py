@@ -89,23 +89,23 @@ def _render_request(task: Task, correction: Correction | None, form: str) -> Ren
         parts.append(text_part(correction_text(correction)))
         why = correction.model_dump(mode="json", exclude_defaults=True)
         rest["correction"] = {**why, "retry_count": correction.retry_count}
-    kept = own_extras(task.extras, NAME)
+    extras = own_extras(task.extras, NAME)
     metadata = block_metadata(rest)
     message: JsonMapping = {
-        "messageId": task.id or UNNAMED,
+        "messageId": task.id if task.id.strip() else UNNAMED,
         "role": "ROLE_USER",
-        "parts": [*parts, *_other_parts(kept)],
+        "parts": [*parts, *_other_parts(extras)],
     }
     if metadata:
         message["extensions"] = [EXTENSION]
     if form == "message":
-        body = _restored({**message, **({"metadata": metadata} if metadata else {})}, kept.get("message"), Message)
+        body = _restored({**message, **({"metadata": metadata} if metadata else {})}, extras.get("message"), Message)
     else:
-        message = _restored(message, kept.get("message"), Message)
+        message = _restored(message, extras.get("message"), Message)
         body = {"message": message, **({"metadata": metadata} if metadata else {})}
-        body = _restored(body, kept.get("request"), SendMessageRequest)
+        body = _restored(body, extras.get("request"), SendMessageRequest)
     if form == "jsonrpc":
-        body = {**_rpc(kept, "SendMessage"), "params": body}
+        body = {**_rpc(extras, "SendMessage"), "params": body}
     return rendered_message(
         json.dumps(body), form, task, dialect=NAME, read=lambda text: parse_task(text).value, reasons=_REASONS
     )
@@ -121,20 +121,20 @@ def render_result(result: Result, *, form: str | None = None) -> RenderedMessage
         InvalidInput: There is no such form, or a value is no JSON.
     """
     form = choose_form(form, RESULT_FORMS, NAME)
-    kept = own_extras(result.extras, NAME)
+    extras = own_extras(result.extras, NAME)
     is_answer = result.lifecycle == "ended" and result.outcome in {"success", "partial"}
-    error: object = kept.get("error")
+    error: object = extras.get("error")
     if isinstance(error, dict) and result.fault is not None and form in {"http", "jsonrpc"}:
         body = _error(result, result.fault, cast("JsonMapping", error), form)
-    elif is_answer and (form == "message" or (kept.get("payload") == "message" and form != "task")):
-        message = _answer_message(result, kept)
+    elif is_answer and (form == "message" or (extras.get("payload") == "message" and form != "task")):
+        message = _answer_message(result, extras)
         body = message if form == "message" else {"message": message}
     else:
         form = "task" if form == "message" else form
-        body = _task(result, kept)
+        body = _task(result, extras)
         body = body if form == "task" else {"task": body}
     if form == "jsonrpc":
-        body = {**_rpc(kept), **(body if "error" in body else {"result": body})}
+        body = {**_rpc(extras), **(body if "error" in body else {"result": body})}
     return rendered_message(
         json.dumps(body), form, result, dialect=NAME, read=lambda text: parse_result(text).value, reasons=_REASONS
     )
@@ -150,8 +150,9 @@ def render_error(fault: Fault, *, form: str = "jsonrpc", request_id: str | int |
     """
     reason = fault.detail.get("reason")
     code = next((code for code, words in ERRORS.items() if words.reason == reason), None)
-    error = {"code": FAULTS[fault.code][0] if code is None else code}
-    error["reason"] = fault.code.upper() if code is None else reason
+    error: JsonMapping = {"code": code, "reason": reason}
+    if code is None:
+        error = {"code": FAULTS[fault.code][0], "reason": fault.code.upper()}
     extras: JsonMapping = {"error": error, "rpc": {"id": request_id}}
     outcome = "canceled" if fault.code == "canceled" else "error"
     return render_result(
@@ -159,12 +160,12 @@ def render_error(fault: Fault, *, form: str = "jsonrpc", request_id: str | int |
     )
 
 
-def _answer_message(result: Result, kept: JsonMapping) -> JsonMapping:
+def _answer_message(result: Result, extras: JsonMapping) -> JsonMapping:
     """An answer that is a message alone."""
     parts = [text_part(result.content)] if result.content else []
     parts += [] if result.data is None else [data_part(result.data)]
     message: JsonMapping = {"messageId": message_id_of(result.task_id, "answer"), "role": "ROLE_AGENT"}
-    message["parts"] = [*parts, *_other_parts(kept)]
+    message["parts"] = [*parts, *_other_parts(extras)]
     if result.task_id:
         message["taskId"] = result.task_id
     rest = _fields(result, RESULT_FIELDS - {"artifacts"})
@@ -172,12 +173,12 @@ def _answer_message(result: Result, kept: JsonMapping) -> JsonMapping:
         del rest["outcome"]
     if metadata := block_metadata(rest):
         message |= {"metadata": metadata, "extensions": [EXTENSION]}
-    return _restored(message, kept.get("message"), Message)
+    return _restored(message, extras.get("message"), Message)
 
 
-def _task(result: Result, kept: JsonMapping) -> JsonMapping:
+def _task(result: Result, extras: JsonMapping) -> JsonMapping:
     """A task: in its status the words, in its artifacts the data and the files, in its metadata the rest."""
-    state = _state(result, kept)
+    state = _state(result, extras)
     fault, lifecycle = result.fault, result.lifecycle
     rest = _fields(result, RESULT_FIELDS)
     # What the state says needs no other word; but a failure without a reason would get one, and so would a question.
@@ -189,18 +190,18 @@ def _task(result: Result, kept: JsonMapping) -> JsonMapping:
     if timestamp is not None:
         del rest["fault"]["timestamp_ns"]
     else:
-        status_facts: object = kept.get("status")
+        status_facts: object = extras.get("status")
         original = cast("JsonMapping", status_facts).get("timestamp") if isinstance(status_facts, dict) else None
         if isinstance(original, str) and (fault is None or parse_timestamp(original) is None):
             timestamp = original
-    artifacts, hosted = _artifacts(result, kept)
-    texts = [result.content] if result.content and "text" not in hosted else []
+    artifacts, placed_kinds = _artifacts(result, extras)
+    texts = [result.content] if result.content and "text" not in placed_kinds else []
     notice = status_text(fault, result.questions) if fault is not None or lifecycle == "input_required" else ""
-    parts = [*(text_part(text) for text in (*texts, notice) if text), *_other_parts(kept)]
+    parts = [*(text_part(text) for text in (*texts, notice) if text), *_other_parts(extras)]
     status: JsonMapping = {"state": state}
     if parts:
         message = {"messageId": message_id_of(result.task_id, state), "role": "ROLE_AGENT", "parts": parts}
-        status["message"] = _restored(message, kept.get("message"), Message)
+        status["message"] = _restored(message, extras.get("message"), Message)
     if timestamp is not None:
         status["timestamp"] = timestamp
     task: JsonMapping = {"id": result.task_id, "status": status}
@@ -208,37 +209,37 @@ def _task(result: Result, kept: JsonMapping) -> JsonMapping:
         task["artifacts"] = artifacts
     if metadata := block_metadata(rest):
         task["metadata"] = metadata
-    return _restored(task, kept.get("task"), TaskObject)
+    return _restored(task, extras.get("task"), TaskObject)
 
 
-def _state(result: Result, kept: JsonMapping) -> State:
+def _state(result: Result, extras: JsonMapping) -> State:
     if result.lifecycle == "ended":
         if result.outcome is None:
             return "TASK_STATE_COMPLETED" if result.fault is None else "TASK_STATE_FAILED"
         return OUTCOMES[result.outcome]
-    status: object = kept.get("status")
+    status: object = extras.get("status")
     if result.lifecycle == "input_required" and isinstance(status, dict):
         is_auth = cast("JsonMapping", status).get("state") == "TASK_STATE_AUTH_REQUIRED"
         return "TASK_STATE_AUTH_REQUIRED" if is_auth else "TASK_STATE_INPUT_REQUIRED"
     return LIFECYCLES[result.lifecycle]
 
 
-def _artifacts(result: Result, kept: JsonMapping) -> tuple[list[JsonMapping], set[str]]:
+def _artifacts(result: Result, extras: JsonMapping) -> tuple[list[JsonMapping], set[str]]:
     """The artifacts of a task, and which of text and data an artifact of an earlier reading holds again."""
-    hosted: set[str] = set()
+    placed_kinds: set[str] = set()
     artifacts: list[JsonMapping] = []
     contents = {"text": text_part(result.content) if result.content else None}
     contents["data"] = None if result.data is None else data_part(result.data)
-    items: object = kept.get("artifacts")
+    items: object = extras.get("artifacts")
     for item in cast("list[Any]", items) if isinstance(items, list) else []:
         facts = cast("JsonMapping", item) if isinstance(item, dict) else {}
         holds, others = facts.get("holds"), facts.get("parts")
         parts: list[JsonMapping] = []
         for kind in ("text", "data"):
             part = contents[kind]
-            if part is not None and kind not in hosted and isinstance(holds, list) and kind in holds:
+            if part is not None and kind not in placed_kinds and isinstance(holds, list) and kind in holds:
                 parts.append(part)
-                hosted.add(kind)
+                placed_kinds.add(kind)
         whole = {key: value for key, value in facts.items() if key != "holds"}
         whole["parts"] = [*parts, *_other_parts({"parts": others})]
         metadata = whole.get("metadata")
@@ -246,11 +247,11 @@ def _artifacts(result: Result, kept: JsonMapping) -> tuple[list[JsonMapping], se
         if whole["parts"] and not is_ours and read_model(Artifact, whole) is not None:
             artifacts.append(whole)
         else:
-            hosted -= {kind for kind in hosted if contents[kind] in parts}
-    if contents["data"] is not None and "data" not in hosted:
+            placed_kinds -= {kind for kind in placed_kinds if contents[kind] in parts}
+    if contents["data"] is not None and "data" not in placed_kinds:
         artifacts.append({"artifactId": DATA_ARTIFACT, "parts": [contents["data"]]})
     artifacts += [_file(artifact, number) for number, artifact in enumerate(result.artifacts, 1)]
-    return artifacts, hosted
+    return artifacts, placed_kinds
 
 
 def _file(artifact: FileArtifact, number: int) -> JsonMapping:
@@ -267,19 +268,20 @@ def _file(artifact: FileArtifact, number: int) -> JsonMapping:
     return whole
 
 
-def _error(result: Result, fault: Fault, kept: JsonMapping, form: str) -> JsonMapping:
+def _error(result: Result, fault: Fault, words: JsonMapping, form: str) -> JsonMapping:
     """An error, by the words of HTTP or of JSON-RPC."""
-    code, reason = kept.get("code"), kept.get("reason")
+    code: object = words.get("code")
+    reason: object = words.get("reason")
     code = code if isinstance(code, int) and not isinstance(code, bool) else 0
     rpc_code, http, status = FAULTS[fault.code]
-    known = code if code in ERRORS else next((each for each, words in ERRORS.items() if words.reason == reason), None)
+    number = code if code in ERRORS else next((each for each, error in ERRORS.items() if error.reason == reason), None)
     is_ours = isinstance(reason, str) and reason.lower() in FAULTS
-    if known is not None and not is_ours:
-        rpc_code, http, status = known, ERRORS[known].http, ERRORS[known].status
+    if number is not None and not is_ours:
+        rpc_code, http, status = number, ERRORS[number].http, ERRORS[number].status
     elif code < 0:
         rpc_code = code
     if code > 0:
-        http, status = code, kept["status"] if isinstance(kept.get("status"), str) else status
+        http, status = code, words["status"] if isinstance(words.get("status"), str) else status
     error: JsonMapping = {"code": http, "status": status} if form == "http" else {"code": rpc_code}
     error["message"] = fault.message
     details: list[Any] = []
@@ -288,13 +290,14 @@ def _error(result: Result, fault: Fault, kept: JsonMapping, form: str) -> JsonMa
     rest = _fields(result, RESULT_FIELDS - {"task_id"})
     if not result.task_id:
         del rest["task_id"]
-    if fault == error_fault(error["code"], fault.message, reason if details else "", str(error.get("status", ""))):
+    word = reason if isinstance(reason, str) else ""
+    if fault == error_fault(error["code"], fault.message, word, str(error.get("status", ""))):
         del rest["fault"]
     if result.outcome == ("canceled" if fault.code == "canceled" else "error"):
         del rest["outcome"]
     if block := block_metadata(rest):
         details.append({"@type": STRUCT, "value": block})
-    others = kept.get("details")
+    others = words.get("details")
     details += cast("list[Any]", others) if isinstance(others, list) else []
     if details:
         error["details" if form == "http" else "data"] = details
@@ -331,9 +334,9 @@ def _fields(model: Model, exclude: frozenset[str]) -> JsonMapping:
     return fields
 
 
-def _rpc(kept: JsonMapping, method: str = "") -> JsonMapping:
+def _rpc(extras: JsonMapping, method: str = "") -> JsonMapping:
     """What stands around every message of JSON-RPC."""
-    facts: object = kept.get("rpc")
+    facts: object = extras.get("rpc")
     own = cast("JsonMapping", facts) if isinstance(facts, dict) else {}
     number = own.get("id", 1)
     is_id = (isinstance(number, int) and not isinstance(number, bool)) or isinstance(number, str)
@@ -347,9 +350,9 @@ def _rpc(kept: JsonMapping, method: str = "") -> JsonMapping:
     return envelope
 
 
-def _other_parts(kept: JsonMapping) -> list[JsonMapping]:
+def _other_parts(extras: JsonMapping) -> list[JsonMapping]:
     """The parts of an earlier reading that are bytes or URLs."""
-    items: object = kept.get("parts")
+    items: object = extras.get("parts")
     parts: list[JsonMapping] = []
     for item in cast("list[Any]", items) if isinstance(items, list) else []:
         part = read_model(Part, item)

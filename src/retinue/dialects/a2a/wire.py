@@ -5,6 +5,7 @@ The protocol is defined in protobuf, so this is its ProtoJSON mapping. There all
 """
 
 from collections.abc import Mapping
+from operator import is_not
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeAlias, cast
 
 from pydantic import ConfigDict, Field, model_validator
@@ -270,25 +271,28 @@ def is_exact(value: object) -> bool:
 
 
 def whole_numbers(value: Any, schema: object = None) -> Any:
-    """`value` with 7 in place of 7.0, but where its schema takes any number and no whole one.
+    """`value` with 7 in place of 7.0, but where its schema takes any number; `value` itself where there is none.
 
     Args:
         value: JSON data that came as free data.
         schema: The JSON Schema of `value`, when it is known.
     """
-    known = cast("JsonMapping", schema) if isinstance(schema, dict) else {}
+    here = cast("JsonMapping", schema) if isinstance(schema, dict) else {}
     match value:
         case float():
-            is_whole = value.is_integer() and abs(value) <= _EXACT and known.get("type") != "number"
+            is_whole = value.is_integer() and abs(value) <= _EXACT and here.get("type") != "number"
             return int(value) if is_whole else value
         case list():
-            return [whole_numbers(each, known.get("items")) for each in cast("list[Any]", value)]
+            items = [whole_numbers(each, here.get("items")) for each in cast("list[Any]", value)]
+            return items if any(map(is_not, items, cast("list[Any]", value))) else cast("list[Any]", value)
         case dict():
-            properties = known.get("properties")
-            members = cast("JsonMapping", properties) if isinstance(properties, dict) else {}
-            return {
-                name: whole_numbers(each, members.get(name, known.get("additionalProperties")))
+            properties = here.get("properties")
+            schemas = cast("JsonMapping", properties) if isinstance(properties, dict) else {}
+            members = {
+                name: whole_numbers(each, schemas.get(name, here.get("additionalProperties")))
                 for name, each in cast("JsonMapping", value).items()
             }
+            is_changed = any(map(is_not, members.values(), cast("JsonMapping", value).values()))
+            return members if is_changed else cast("JsonMapping", value)
         case _:
             return value
