@@ -33,6 +33,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "loguru": ("orchestration.reader",),
     "markdown_it": ("catalogue", "orchestration"),
     "mcp": ("servers", "agents"),
+    "mcp_types": ("servers", "agents"),
     "numpy": ("orchestration.reader",),
     "opentelemetry": ("telemetry",),
     "platformdirs": ("cli",),

@@ -17,6 +17,7 @@ from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
 from retinue.contract.event import Progress
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.inprocess import InProcessEngine
@@ -203,9 +204,26 @@ async def confirm_delete(run: RunContext, filename: str = "") -> str:
     return f"{filename}: {await ask(run, 'confirm', 'Delete it?', form(confirm={'type': 'boolean'}))}"
 
 
+@agent(effects=[])
+async def multi_input_part(which: str, run: RunContext) -> str:
+    """Asks one thing. Use to test. Returns the answer."""
+    return f"{which}: {await ask(run, which, f'What of {which}?', form(value={'type': 'string'}))}"
+
+
+@agent(effects=[], timeout_s=120, composes=True)
+async def multi_input() -> Plan:
+    """Asks two things at once. Use to test. Returns the answers."""
+    parts = ("first", "second")
+    return Plan(
+        goal="Ask both.",
+        nodes=tuple(Delegation(id=each, agent="multi_input_part", parameters={"which": each}) for each in parts),
+    )
+
+
 AGENTS = tuple(
     each for name, each in list(globals().items())
-    if name.startswith("test_") or name in {"greet", "slow_compute", "failing_job", "protocol_error_job", "confirm_delete"}
+    if name.startswith(("test_", "multi_input"))
+    or name in {"greet", "slow_compute", "failing_job", "protocol_error_job", "confirm_delete"}
 )  # fmt: skip
 COMMANDS = {
     "test_simple_prompt": b"This is a simple prompt for testing.",

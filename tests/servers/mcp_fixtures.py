@@ -53,7 +53,7 @@ def elicit(words: str, field: str) -> types.ElicitRequest:
 def inputs(name: str) -> types.InputRequests:
     """What a tool needs before it goes on."""
     roots = types.ListRootsRequest()
-    return {
+    needed: dict[str, types.InputRequests] = {
         "test_input_required_result_sampling": {"capital_question": sample("What is the capital of France?")},
         "test_input_required_result_list_roots": {"client_roots": roots},
         "test_input_required_result_capabilities": {"capital_question": sample("What is the capital of France?")},
@@ -62,7 +62,8 @@ def inputs(name: str) -> types.InputRequests:
             "greeting": sample("Generate a greeting"),
             "client_roots": roots,
         },
-    }[name]
+    }
+    return needed[name]
 
 
 async def call(context: Context, params: types.CallToolRequestParams) -> Any:
@@ -70,17 +71,19 @@ async def call(context: Context, params: types.CallToolRequestParams) -> Any:
     match params.name:
         case "test_tool_with_logging" | "test_logging_tool":
             for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-                await context.session.send_log_message("info", line, related_request_id=context.request_id)
+                await context.session.send_log_message(  # pyright: ignore[reportDeprecated] - the suite calls it
+                    "info", line, related_request_id=context.request_id
+                )
                 await anyio.sleep(0.05)
             return text("logged")
         case "test_sampling":
             request = sample(str((params.arguments or {})["prompt"])).params
-            reply = await context.session.create_message(
+            reply = await context.session.create_message(  # pyright: ignore[reportDeprecated] - the suite calls it
                 request.messages, max_tokens=100, related_request_id=context.request_id
             )
             return text(f"LLM response: {reply.content}")
         case "test_missing_capability":
-            needed = {"requiredCapabilities": {"sampling": {}}}
+            needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
             raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Sampling is needed.", needed)
         case name:
             if inputs(name).keys() <= (params.input_responses or {}).keys():
@@ -130,7 +133,7 @@ def mount(server: Server[Any]) -> None:
         assert own is not None
 
         async def every(context: Context, params: Any) -> Any:
-            result = await own.handler(context, params)
+            result: Any = await own.handler(context, params)
             return result.model_copy(update={field: [*getattr(result, field), *more]})
 
         server.add_request_handler(method, types.PaginatedRequestParams, every)

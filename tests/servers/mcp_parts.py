@@ -1,6 +1,5 @@
 """Agents for the door of MCP, and the official client in both revisions."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -13,9 +12,10 @@ from mcp.client.streamable_http import streamable_http_client
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent, skill
 from retinue.contract.event import Progress
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Artifact
 from retinue.contract.task import Question
-from retinue.errors import Unavailable
+from retinue.errors import AccessDenied
 from tests.servers.parts import AGENTS, Server
 
 Mode = Literal["legacy", "2026-07-28"]
@@ -67,7 +67,13 @@ async def former(run: RunContext) -> str:
 @agent(effects=[])
 async def outage(what: str) -> str:
     """Is down. Use never. Returns nothing."""
-    raise Unavailable(f"{what} is down.", hint="Come back later.", retry_after_s=60)
+    raise AccessDenied(f"{what} is closed.", hint="Come back later.")
+
+
+@agent(effects=[], composes=True)
+async def committee() -> Plan:
+    """Lets another one ask. Use when in doubt. Returns the answer."""
+    return Plan(goal="Ask.", nodes=(Delegation(id="n1", agent="asker", parameters={"topic": "snow"}),))
 
 
 class Tortoise:
@@ -90,10 +96,10 @@ class Tortoise:
         """Stumbles. Use never. Returns nothing."""
         if badly:
             raise ValueError("hunter2")
-        raise Unavailable("No road.")
+        raise AccessDenied("No road.")
 
 
-MCP_AGENTS = (*AGENTS, counter, painter, chooser, former, outage, agent(Tortoise))
+MCP_AGENTS = (*AGENTS, counter, painter, chooser, former, outage, committee, agent(Tortoise))
 
 
 async def accept(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
@@ -127,6 +133,3 @@ async def client_of(
 def text_of(result: types.CallToolResult) -> str:
     """The words of an answer."""
     return "\n".join(block.text for block in result.content if isinstance(block, types.TextContent))
-
-
-PYTHON = sys.executable

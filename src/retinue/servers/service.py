@@ -249,6 +249,8 @@ class Service:
 
     async def questions(self, record: RunRecord) -> list[Question]:
         """What the caller may be asked, by child runs too: no approvals, which are for an operator."""
+        if record.ended_ns is not None:
+            return []
         pending = await self.engine.questions(record.run)
         return [each.question for each in pending if each.question.kind != "approval"]
 
@@ -346,21 +348,21 @@ class Service:
     async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
         """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
         stop = asyncio.ensure_future(self.closing.wait())
+        step: asyncio.Future[FollowedEvent | None] | None = None
         async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
             try:
                 while True:
                     step = asyncio.ensure_future(anext(events, None))
                     await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                    if not step.done():
-                        step.cancel()
-                        await asyncio.wait({step})
-                        return
-                    if (item := step.result()) is None:
+                    if not step.done() or (item := step.result()) is None:
                         return
                     if (public := public_event(item.event, root=self.root)) is not None:
                         yield FollowedEvent(public, item.cursor)
             finally:
                 stop.cancel()
+                if step is not None and not step.done():  # also where the reader was canceled
+                    step.cancel()
+                    await asyncio.wait({step})
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids."""

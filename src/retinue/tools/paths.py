@@ -16,13 +16,13 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # What HFS+ drops from a name before it compares it: a `.git` with one of these in it is still `.git` there.
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _MEDIA_TYPES: Final = {
-    "css": "text/css", "csv": "text/csv", "flac": "audio/flac", "gif": "image/gif", "gz": "application/gzip", "htm": "text/html",
-    "html": "text/html", "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": "text/javascript",
+    "css": "text/css", "csv": "text/csv", "flac": "audio/flac", "gif": "image/gif", "gz": "application/gzip",
+    "htm": "text/html", "html": "text/html", "jpeg": "image/jpeg", "jpg": "image/jpeg", "js": "text/javascript",
     "json": "application/json", "jsonl": "application/jsonl", "m4a": "audio/mp4", "markdown": "text/markdown",
     "md": "text/markdown", "mp3": "audio/mpeg", "ogg": "audio/ogg", "parquet": "application/vnd.apache.parquet",
-    "pdf": "application/pdf", "png": "image/png", "py": "text/x-python",
-    "rst": "text/x-rst", "svg": "image/svg+xml", "toml": "application/toml", "tsv": "text/tab-separated-values",
-    "wav": "audio/wav", "webp": "image/webp", "xml": "application/xml", "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
+    "pdf": "application/pdf", "png": "image/png", "py": "text/x-python", "rst": "text/x-rst", "svg": "image/svg+xml",
+    "toml": "application/toml", "tsv": "text/tab-separated-values", "wav": "audio/wav", "webp": "image/webp",
+    "xml": "application/xml", "yaml": "application/yaml", "yml": "application/yaml", "zip": "application/zip",
 }  # fmt: skip
 
 

@@ -171,13 +171,13 @@ def expand_command(body: str, parameters: Sequence[str], arguments: Mapping[str,
     everything = arguments.get(ARGUMENTS, " ".join(filter(None, values)))
     values = values or everything.split()
 
-    def put(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         if match[1] is None:
             return everything
         position = int(match[1])
         return values[position - 1] if position <= len(values) else ""
 
-    return re.sub(f"{_POSITION.pattern}|{_ALL.pattern}", put, body)
+    return re.sub(f"{_POSITION.pattern}|{_ALL.pattern}", value_of, body)
 
 
 def _text(placeholder: _Placeholder | None, about: str) -> JsonObject:

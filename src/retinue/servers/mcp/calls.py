@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -13,7 +14,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from retinue.contract.event import Checkpoint, Message, NodeFinished, Progress, QuestionAsked
-from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Question
@@ -27,7 +27,7 @@ from retinue.servers.service import Service
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Answer: TypeAlias = types.CallToolResult | types.InputRequiredResult
 
-LEFT: Final = "retinue.left"
+DISCONNECTED: Final = "retinue.disconnected"
 """The key of an ASGI scope whose event is set when the client has gone away."""
 
 
@@ -72,86 +72,83 @@ class ToolCall:
         """Whether the client speaks the revision in which a server cannot ask, but only answer with questions."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
-    async def answer(self, responses: Mapping[str, Any] | None, *, after: int = 0) -> Answer:
+    async def answer(self, responses: Mapping[str, Any] | None, *, resumed: bool) -> Answer:
         """Wait until the run has ended or asks something.
 
         When the client goes away meanwhile, the run is canceled; when the server stops, it is left.
 
         Args:
             responses: What the client sent to questions that were asked before.
-            after: The last event that the client knows of.
+            resumed: The call goes on with a run that asked something.
         """
         request = self.context.request
-        left: anyio.Event = request.scope[LEFT] if request is not None else anyio.Event()
-        following = asyncio.ensure_future(self._follow(responses, after))
-        leaving = asyncio.ensure_future(left.wait())
+        disconnected: anyio.Event = request.scope[DISCONNECTED] if request is not None else anyio.Event()
+        following = asyncio.ensure_future(self._follow(responses, resumed=resumed))
+        leaving = asyncio.ensure_future(disconnected.wait())
         try:
             await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             leaving.cancel()
-            if not following.done():
-                following.cancel()
-                if not self.service.closing.is_set():
-                    with anyio.CancelScope(shield=True):
-                        await self.service.engine.cancel(self.run, reason="The client went away.")
-        if not following.done():
+            has_left = not following.done()
+            following.cancel()
+            # Nobody will hear of a run whose question was refused either.
+            if (has_left or following.exception()) and not self.service.closing.is_set():
+                with anyio.CancelScope(shield=True):
+                    await self.service.engine.cancel(self.run, reason="The client went away.")
+        if has_left:
             raise Canceled("The client went away.")
         return following.result()
 
-    async def _follow(self, responses: Mapping[str, Any] | None, after: int) -> Answer:
-        if responses is not None and after:
-            questions = by_key(await pending_questions(self.service, await self._record()))
-            if await self._take(questions, responses):
+    async def _follow(self, responses: Mapping[str, Any] | None, *, resumed: bool) -> Answer:
+        if resumed:
+            if await self._take(await self._pending(), responses or {}):
                 return await self._to_result(await self.service.result(self.run))
-            if left := by_key(await pending_questions(self.service, await self._record())):
-                return self._input_required(left, after)
+            if pending := await self._pending():
+                return self._input_required(pending)
         meter = ProgressMeter()
-        async for event in self.service.events(self.run, after=after):
-            match event.body:
-                case NodeFinished(result) if not event.node:
-                    return await self._to_result(result)
-                case QuestionAsked(question) if question.kind != "approval":
-                    answer = await self._ask(question, responses, event.sequence)
-                    if answer is not None:
-                        return answer
-                case Progress(phase, status, done, total):
-                    await self._report(meter, phase, status or phase, done, total)
-                case Checkpoint(phase, status):
-                    await self._report(meter, phase, status or phase, None, None)
-                case Message(text):
-                    await self._report(meter, "", text, None, None)
-                case _:
-                    pass
+        async with aclosing(self.service.events(self.run)) as events:
+            async for each in events:
+                event = each.event
+                match event.body:
+                    case NodeFinished(result) if not event.node and event.run == self.run:
+                        return await self._to_result(result)
+                    case QuestionAsked(question) if question.kind != "approval":
+                        if answer := await self._ask(question, responses):
+                            return answer
+                    case Progress(phase, status, done, total):
+                        await self._report(meter, phase, status or phase, done, total)
+                    case Checkpoint(phase, status):
+                        await self._report(meter, phase, status or phase, None, None)
+                    case Message(text):
+                        await self._report(meter, "", text, None, None)
+                    case _:
+                        pass
         return await self._to_result(await self.service.result(self.run))
 
     async def _report(self, meter: ProgressMeter, phase: str, text: str, done: int | None, total: int | None) -> None:
         if step := meter.advance(phase, done, total):
             await self.context.session.report_progress(step[0], step[1], text)
 
-    async def _ask(self, question: Question, responses: Mapping[str, Any] | None, sequence: int) -> Answer | None:
+    async def _ask(self, question: Question, responses: Mapping[str, Any] | None) -> Answer | None:
         """Ask the client; None when the run goes on."""
-        pending = by_key(await pending_questions(self.service, await self._record()))
-        if question.id not in {each.id for each in pending.values()}:
-            return None  # it was answered meanwhile, maybe through another door
+        pending = await self._pending()
+        key = next((key for key, each in pending.items() if each.id == question.id), None)
+        if key is None:
+            return None  # it was answered before, or through another door
         if not can_ask(self.context):
-            await self._cancel()
             message = f"The agent asks, and your client cannot show questions: {question.text}"
             if self.is_modern:
                 needed: JsonMapping = {"requiredCapabilities": {"elicitation": {}}}
                 raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
             raise InvalidInput(message, hint="Say it in the arguments, or use a client with elicitation.")
-        if self.is_modern:
-            if responses and await self._take(pending, responses):
-                return await self._to_result(await self.service.result(self.run))
-            pending = by_key(await pending_questions(self.service, await self._record()))
-            return self._input_required(pending, sequence) if pending else None
-        response = await self.context.session.elicit_form(
-            question.text, form_schema(question), related_request_id=self.context.request_id
-        )
-        key = next(key for key, each in pending.items() if each.id == question.id)
-        if await self._take(pending, {key: response}):
+        if not self.is_modern:
+            session, request = self.context.session, self.context.request_id
+            form = form_schema(question)
+            responses = {key: await session.elicit_form(question.text, form, related_request_id=request)}
+        if responses and await self._take(pending, responses):
             return await self._to_result(await self.service.result(self.run))
-        return None
+        pending = await self._pending()
+        return self._input_required(pending) if self.is_modern and pending else None
 
     async def _take(self, questions: Mapping[str, Question], responses: Mapping[str, Any]) -> bool:
         """Answer the run's questions; whether the person did not want to, so that it has been canceled."""
@@ -162,16 +159,17 @@ class ToolCall:
             return True
         except InvalidInput:
             if not self.is_modern:  # the person is not asked twice for one answer
-                await self._cancel()
                 raise
         return False
 
-    def _input_required(self, questions: Mapping[str, Question], sequence: int) -> types.InputRequiredResult:
-        state = dumps({"run": self.run, "after": sequence})
-        return types.InputRequiredResult(input_requests=input_requests(questions), request_state=state)
+    def _input_required(self, questions: Mapping[str, Question]) -> types.InputRequiredResult:
+        return types.InputRequiredResult(input_requests=input_requests(questions), request_state=self.run)
 
     async def _to_result(self, result: Result) -> types.CallToolResult:
         return await tool_result(result, self.tool, run=self.run, workspace=self.service.orchestrator.workspace)
+
+    async def _pending(self) -> dict[str, Question]:
+        return by_key(await self.service.questions(await self._record()))
 
     async def _record(self) -> RunRecord:
         return await self.service.find(self.caller, self.run)
@@ -187,11 +185,6 @@ def can_ask(context: Context) -> bool:
     if elicitation is None or (elicitation.url is not None and elicitation.form is None):
         return False
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS or context.session.can_send_request
-
-
-async def pending_questions(service: Service, record: RunRecord) -> list[Question]:
-    """What the run waits to be told by its caller."""
-    return await service.questions(record) if record.ended_ns is None else []
 
 
 async def take_responses(

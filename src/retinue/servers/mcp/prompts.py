@@ -13,12 +13,12 @@ from retinue.errors import InvalidInput
 
 def commands(definitions: Iterable[Definition]) -> dict[str, Definition]:
     """The slash commands among these agents, by what is typed, without the slash."""
-    found: dict[str, Definition] = {}
+    by_name: dict[str, Definition] = {}
     for definition in definitions:
         typed: object = definition.extras.get(COMMAND)
         if isinstance(typed, str) and definition.instructions:
-            found.setdefault(typed.removeprefix("/"), definition)
-    return found
+            by_name.setdefault(typed.removeprefix("/"), definition)
+    return by_name
 
 
 def describe_prompt(name: str, definition: Definition) -> types.Prompt:

@@ -1,5 +1,6 @@
 """The door: one low-level server for both revisions of the protocol, over streamable HTTP and over stdio."""
 
+import logging
 import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -11,26 +12,27 @@ import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.caching import CacheableMethod, CacheHint
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 import retinue
-from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.engine.blocking import in_thread
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
-from retinue.servers.mcp.calls import LEFT, Context, ToolCall
+from retinue.servers.mcp.calls import DISCONNECTED, Context, ToolCall
 from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
     TASKS,
@@ -53,6 +55,8 @@ from retinue.servers.mcp.tools import (
     skill_tools,
 )
 from retinue.servers.service import Service, UnknownRun
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
 
 DOOR: Final = "mcp"
 PATH: Final = "/mcp"
@@ -100,6 +104,7 @@ class McpDoor:
         )
         security = RequestStateSecurity.ephemeral(ttl=_ANSWER_S)
         security.bind_principal = lambda context: self._caller(context).owner
+        self.server.middleware.insert(0, _hide_failures)
         self.server.middleware.append(RequestStateBoundary(security, default_audience="retinue"))
         self.server.extensions[TASKS] = {}
         self.server.add_request_handler("tasks/get", TaskParams, self._get_task)
@@ -131,10 +136,7 @@ class McpDoor:
         if caller is None:
             raise MCPError(types.INVALID_REQUEST, "Nobody may call this server here.")
         hops: object = (context.meta or {}).get(HOPS_META, 0)
-        try:
-            return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
-        except InvalidInput as error:
-            raise _rpc_error(error) from None
+        return replace(caller, hops=max(caller.hops, read_hops(str(hops))))
 
     @cached_property
     def _tools(self) -> dict[str, SkillTool]:
@@ -167,11 +169,10 @@ class McpDoor:
     ) -> types.CallToolResult | types.InputRequiredResult | Any:
         caller = self._caller(context)
         tool = self._tool(caller, params.name)
-        run, after = "", 0
+        run, resumed = "", params.request_state is not None
         try:
-            if params.request_state is not None:
-                state: Any = json.loads(params.request_state)
-                run, after = (await self._service.find(caller, state["run"])).run, state["after"]
+            if params.request_state is not None:  # opened by the boundary: it is what we sealed, for this caller
+                run = (await self._service.find(caller, params.request_state)).run
             else:
                 with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
                     run = await self._start(caller, tool, params.arguments or {})
@@ -179,7 +180,7 @@ class McpDoor:
                     record = await self._service.find(caller, run)
                     return {"resultType": "task", **task_json(record)}
             call = ToolCall(self._service, context, caller, tool, run)
-            return await call.answer(params.input_responses, after=after)
+            return await call.answer(params.input_responses, resumed=resumed)
         except RetinueError as error:
             return error_result(public_fault(Fault.from_error(error), run=run, root=self._service.root), run=run)
 
@@ -201,10 +202,7 @@ class McpDoor:
         check_access(context, params)
         caller = self._caller(context)
         record, _ = await find_task(self._service, caller, params, self._tools)
-        try:
-            await update_task(self._service, caller, record, params)
-        except RetinueError as error:
-            raise _rpc_error(error) from None
+        await update_task(self._service, caller, record, params)
         return {}
 
     async def _cancel_task(self, context: Context, params: TaskParams) -> JsonMapping:
@@ -217,8 +215,8 @@ class McpDoor:
 
     async def _list_prompts(self, context: Context, params: object) -> types.ListPromptsResult:
         del params
-        found = commands(self._service.agents(self._caller(context), DOOR))
-        return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in found.items()])
+        prompts = commands(self._service.agents(self._caller(context), DOOR))
+        return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in prompts.items()])
 
     def _command(self, context: Context, name: str) -> Definition:
         definition = commands(self._service.agents(self._caller(context), DOOR)).get(name)
@@ -227,10 +225,7 @@ class McpDoor:
         return definition
 
     async def _get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        try:
-            return expand_prompt(self._command(context, params.name), params.arguments or {})
-        except InvalidInput as error:
-            raise _rpc_error(error) from None
+        return expand_prompt(self._command(context, params.name), params.arguments or {})
 
     async def _complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         if not isinstance(params.ref, types.PromptReference):
@@ -284,34 +279,34 @@ class _Endpoint:
         except RetinueError as error:
             await error_response(error, rpc=True)(scope, receive, send)
             return
-        left = anyio.Event()
+        disconnected = anyio.Event()
         # Sessions belong to whoever opened them, by this class and no other. The key itself is not needed for that.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller.owner, scopes=[]))
-        scope = {**scope, "user": user, _CALLER: caller, LEFT: left}
+        scope = {**scope, "user": user, _CALLER: caller, DISCONNECTED: disconnected}
 
-        async def watched() -> Message:
+        async def watched_receive() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
-                left.set()
+                disconnected.set()
             return message
 
         if scope["method"] != "GET":
-            await self._sessions.handle_request(scope, watched, send)
+            await self._sessions.handle_request(scope, watched_receive, send)
             return
-        await self._stream(scope, watched, send)
+        await self._stream(scope, watched_receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A stream that has no end of its own: it ends when the server stops."""
         state = {"open": False}
 
-        async def counted(message: Message) -> None:
+        async def watched_send(message: Message) -> None:
             state["open"] = message["type"] == "http.response.start" or message.get("more_body", False)
             await send(message)
 
         async with anyio.create_task_group() as group:
 
             async def serve() -> None:
-                await self._sessions.handle_request(scope, receive, counted)
+                await self._sessions.handle_request(scope, receive, watched_send)
                 group.cancel_scope.cancel()
 
             group.start_soon(serve)
@@ -321,5 +316,15 @@ class _Endpoint:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _rpc_error(error: RetinueError) -> MCPError:
-    return MCPError(types.INVALID_PARAMS, " ".join(filter(None, (error.message, error.hint))))
+async def _hide_failures(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Errors as those of JSON-RPC. In older revisions the SDK would send the words of any exception."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except RetinueError as error:
+        fault = public_fault(Fault.from_error(error), run="")
+        raise MCPError(types.INVALID_PARAMS, " ".join(filter(None, (fault.message, fault.hint)))) from None
+    except Exception:
+        _LOGGER.exception("%s failed", ctx.method)
+        raise MCPError(types.INTERNAL_ERROR, "The server failed. Its operator finds the reason in its log.") from None

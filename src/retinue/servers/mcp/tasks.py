@@ -11,7 +11,7 @@ from retinue.contract.model import JsonMapping
 from retinue.engine.base import RunRecord
 from retinue.errors import Canceled
 from retinue.servers.admission import Caller
-from retinue.servers.mcp.calls import Context, can_ask, pending_questions, take_responses
+from retinue.servers.mcp.calls import Context, can_ask, take_responses
 from retinue.servers.mcp.questions import by_key, input_requests
 from retinue.servers.mcp.tools import SkillTool, tool_result
 from retinue.servers.service import LONGEST_S, Service, UnknownRun
@@ -71,7 +71,7 @@ def task_json(record: RunRecord, *, status: str = "working") -> JsonMapping:
 async def show_task(service: Service, context: Context, record: RunRecord, tool: SkillTool) -> JsonMapping:
     """What a task is at, what it asks, or what it came to."""
     if record.ended_ns is None:
-        questions = by_key(await pending_questions(service, record))
+        questions = by_key(await service.questions(record))
         if questions and can_ask(context):
             requests = {
                 key: each.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -94,7 +94,7 @@ async def show_task(service: Service, context: Context, record: RunRecord, tool:
 
 async def update_task(service: Service, caller: Caller, record: RunRecord, params: UpdateTaskParams) -> None:
     """Answer questions of a task. Whoever does not want to answer cancels it."""
-    questions = by_key(await pending_questions(service, record))
+    questions = by_key(await service.questions(record))
     try:
         await take_responses(service, caller, record, questions, params.input_responses or {})
     except Canceled:
