@@ -50,6 +50,7 @@ def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way
     asyncio.run(main())
 
 
+@pytest.mark.requirement("C1")
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
@@ -173,6 +174,7 @@ def test_the_whole_takes_a_named_skill_or_data_that_fits_one(tmp_path: Path) -> 
     asyncio.run(main())
 
 
+@pytest.mark.requirement("P18", "C28")
 def test_another_callers_task_is_none(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path) as server:

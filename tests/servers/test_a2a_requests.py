@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import httpx
 import pytest
 
 from retinue.dialects import a2a
+from retinue.errors import NotInstalled
 from retinue.servers.app import application
+from tests.cli.shell import run
 from tests.servers.a2a_parts import MODERN, URN, call, request
 from tests.servers.parts import SECRET, Server, running
 
@@ -165,6 +168,7 @@ def test_the_id_of_a_message_is_never_that_of_a_run(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.requirement("C28")
 def test_a_card_says_where_its_agent_is_and_what_its_skills_take(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path) as server:
@@ -227,6 +231,7 @@ def test_a_key_for_another_door_opens_nothing_here(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.requirement("C28")
 def test_only_the_versions_that_are_asked_for_are_spoken(tmp_path: Path) -> None:
     async def spoken(server: Server, versions: tuple[str, ...]) -> tuple[Any, Any, Any]:
         transport = httpx.ASGITransport(application(server.service, a2a=versions))
@@ -280,3 +285,32 @@ def test_a_file_of_an_answer_is_fetched_from_its_url(tmp_path: Path) -> None:
             assert (await server.client.get(file["parts"][0]["url"])).status_code == 404
 
     asyncio.run(main())
+
+
+def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            transport = httpx.ASGITransport(application(server.service, doors=("a2a",)))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                assert "result" in await call(server, "ListTasks", {}, http=http)
+                assert (await http.get("/agents/general/greet/tasks/x")).status_code == 404
+                assert (await http.get("/openapi.json")).status_code == 404
+                assert (await http.get("/health")).status_code == 200
+            monkeypatch.setitem(sys.modules, "retinue.servers.a2a", None)
+            with pytest.raises(NotInstalled) as caught:
+                application(server.service)
+            assert "retinue[a2a]" in caught.value.hint
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [(("--a2a", "2.0"), "no version of A2A"), (("--push-network", "home"), "no network")],
+)
+def test_wrong_options_of_the_door_are_refused(tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
+    (tmp_path / "work").mkdir()
+    refused = run(tmp_path, tmp_path / "work", "serve", *words)
+    assert refused.returncode == 2
+    assert complaint in refused.stderr

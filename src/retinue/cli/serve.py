@@ -58,14 +58,8 @@ def serve_agents(
     is_open = anonymous or settings.get("serve.anonymous")
     keys = KeyStore(user_paths.state_dir())
     is_local = _is_loopback(host)
-    versions = tuple(word.strip() for word in a2a.split(","))
-    for network in push_networks:
-        try:
-            ipaddress.ip_network(network)
-        except ValueError:
-            raise InvalidInput(f"{network!r} is no network.", hint="Write it as in `10.0.0.0/8`.") from None
-    if unknown := sorted(set(versions) - set(A2A_VERSIONS)):
-        raise InvalidInput(f"{unknown[0]!r} is no version of A2A that is spoken here.", hint="Use `--a2a 1.0,0.3`.")
+    versions = _versions_of(a2a, A2A_VERSIONS)
+    _check_networks(push_networks)
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
     for door in () if doors or stdio else DOORS.keys() - set(opened):
         echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
@@ -128,6 +122,24 @@ def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed:
     if resumed:
         echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
     echo_err("Stop with Ctrl-C.")
+
+
+def _versions_of(text: str, known: Sequence[str]) -> tuple[str, ...]:
+    """The versions of A2A in a list with commas."""
+    versions = tuple(word.strip() for word in text.split(","))
+    if unknown := sorted(set(versions) - set(known)):
+        raise InvalidInput(
+            f"{unknown[0]!r} is no version of A2A that is spoken here.", hint=f"Use `--a2a {','.join(known)}`."
+        )
+    return versions
+
+
+def _check_networks(networks: Sequence[str]) -> None:
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            raise InvalidInput(f"{network!r} is no network.", hint="Write it as in `10.0.0.0/8`.") from None
 
 
 def _is_loopback(host: str) -> bool:

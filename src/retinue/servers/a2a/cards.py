@@ -24,8 +24,8 @@ def agent_card(definition: Definition, address: str, versions: Sequence[str], *,
         versions: The versions of the protocol that are spoken there, the best first.
         needs_key: Nobody is let in without a key.
     """
-    kept = own_extras(definition.extras, "a2a")
-    extras = {key: each for key, each in kept.items() if key.endswith("Modes") or key.startswith("/skills/")}
+    own = own_extras(definition.extras, "a2a")
+    extras = {key: each for key, each in own.items() if key.endswith("Modes") or key.startswith("/skills/")}
     return _with_places(build_card(definition, extras), address, versions, needs_key=needs_key)
 
 
@@ -53,9 +53,9 @@ def whole_card(
 
 def input_modes(definition: Definition | None) -> frozenset[str]:
     """The media types that an agent takes: as its card says."""
-    kept = {} if definition is None else own_extras(definition.extras, "a2a")
-    modes: set[str] = set(kept.get("defaultInputModes", MODES))
-    for key, each in kept.items():
+    own = {} if definition is None else own_extras(definition.extras, "a2a")
+    modes: set[str] = set(own.get("defaultInputModes", MODES))
+    for key, each in own.items():
         if key.startswith("/skills/") and key.endswith("/inputModes"):
             modes |= set(each)
     return frozenset(modes)

@@ -77,10 +77,10 @@ def refusal_response(error: RetinueError, *, form: str, request_id: Any = None) 
     fault = fault_of(error)
     is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
     text = a2a.render_error(fault, form=form, request_id=request_id if is_id else None).text
-    plain = error_response(error)  # status and headers that all doors share
-    headers = {name: plain.headers[name] for name in ("retry-after", "www-authenticate") if name in plain.headers}
+    common = error_response(error)  # with the status and the headers that all doors share
+    headers = {name: common.headers[name] for name in ("retry-after", "www-authenticate") if name in common.headers}
     if form == "jsonrpc":
-        status = plain.status_code if plain.status_code in {401, 429, 503} else 200
+        status = common.status_code if common.status_code in {401, 429, 503} else 200
         return Response(text, status, headers, media_type=JSON)
     words = next((each for each in a2a.ERRORS.values() if each.reason == fault.detail.get("reason")), None)
     status = words.http if words is not None else FAULTS[fault.code][1]

@@ -108,8 +108,8 @@ class AgentHandler(RequestHandler):
             run, after_ns = await self._take(params, call)
             await self._service.keep()
             record = replace(await self._service.engine.get(run), lifecycle="working", outcome=None, ended_ns=None)
-            async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as told:
-                async for update in told:
+            async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as stream:
+                async for update in stream:
                     yield _event(update)
         except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
             raise _failed(call, error) from None
@@ -124,8 +124,8 @@ class AgentHandler(RequestHandler):
             record = await call.find(self._service, params.id)
             if record.ended_ns is not None:
                 raise Refusal("UNSUPPORTED_OPERATION", "The task has ended.", "Get it.")
-            async with aclosing(updates(self._service, record, call.address, to_the_end=True)) as told:
-                async for update in told:
+            async with aclosing(updates(self._service, record, call.address, to_the_end=True)) as stream:
+                async for update in stream:
                     yield _event(update)
         except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
             raise _failed(call, error) from None
@@ -163,8 +163,8 @@ class AgentHandler(RequestHandler):
         if record.ended_ns is not None:
             raise Refusal("TASK_NOT_CANCELABLE", "The task has ended.", "Get it.")
         await self._service.cancel(record)
-        ended = await self._service.engine.get(record.run)
-        return _proto(pb.Task, await task_json(self._service, ended, call.address))
+        record = await self._service.engine.get(record.run)
+        return _proto(pb.Task, await task_json(self._service, record, call.address))
 
     @_checked
     async def on_list_tasks(self, params: pb.ListTasksRequest, call: Call) -> pb.ListTasksResponse:

@@ -78,7 +78,7 @@ async def take_message(service: Service, call: Call, params: JsonMapping) -> tup
         RetinueError: It cannot be done; nothing was started.
     """
     message: JsonMapping = params["message"]
-    caller = _counted(call.caller, {**message.get("metadata", {}), **params.get("metadata", {})})
+    caller = _with_hops(call.caller, {**message.get("metadata", {}), **params.get("metadata", {})})
     context_id = str(message.get("contextId", ""))
     if len(context_id) > _LONGEST_ID or not context_id.isprintable():
         raise InvalidInput(
@@ -96,8 +96,8 @@ async def take_message(service: Service, call: Call, params: JsonMapping) -> tup
     message_id = wish.id if len(wish.id) <= _LONGEST_ID else ""
     earlier = await _earlier_turns(service, caller, context_id) if context_id else ()
     context = wish.context.model_copy(update={"history": (*earlier, *wish.context.history)})
-    kept: JsonMapping = {**wish.extras.get(a2a.NAME, {}), "messageId": message_id}
-    wish = wish.model_copy(update={"extras": kept, "context": context})
+    extras: JsonMapping = {**wish.extras.get(a2a.NAME, {}), "messageId": message_id}
+    wish = wish.model_copy(update={"extras": extras, "context": context})
     labels = {MESSAGE_LABEL: message_id, CONTEXT_LABEL: context_id}
     labels = {key: each for key, each in labels.items() if each}
     if target is None:
@@ -110,7 +110,7 @@ async def take_message(service: Service, call: Call, params: JsonMapping) -> tup
     return await service.start(caller, wish, door=DOOR, agent=target, skill=skill, labels=labels), 0
 
 
-def _counted(caller: Caller, metadata: JsonMapping) -> Caller:
+def _with_hops(caller: Caller, metadata: JsonMapping) -> Caller:
     """The caller, by the greater count of servers that the message has passed."""
     hops: object = metadata.get(HOPS_META, 0)
     text = str(int(hops)) if isinstance(hops, float) and hops.is_integer() else str(hops)
@@ -210,9 +210,9 @@ async def _earlier_turns(service: Service, caller: Caller, context_id: str) -> t
             continue
         task = await service.orchestrator.task_of(record.run)
         result = await service.result(record.run)
-        asked = record.label if task is None else task.instruction or json.dumps(task.parameters)
-        answered = result.content or ("" if result.data is None else json.dumps(result.data))
-        lines += [f"user: {asked[:_LONGEST_TURN]}", *([f"agent: {answered[:_LONGEST_TURN]}"] if answered else [])]
+        question = record.label if task is None else task.instruction or json.dumps(task.parameters)
+        answer = result.content or ("" if result.data is None else json.dumps(result.data))
+        lines += [f"user: {question[:_LONGEST_TURN]}", *([f"agent: {answer[:_LONGEST_TURN]}"] if answer else [])]
     return tuple(lines)
 
 

@@ -183,7 +183,7 @@ class _Door:
                 return error_response(error)
             except RetinueError as error:
                 return refusal_response(error, form=form, request_id=request_id)
-            return self._told(response, call, form, request_id)
+            return self._finish(response, call, form, request_id)
 
         return respond
 
@@ -210,7 +210,7 @@ class _Door:
         if said.partition(".")[0] != wanted.partition(".")[0]:
             raise sdk_refusal(-32009)
 
-    def _told(self, response: Response, call: Call, form: str, request_id: Any) -> Response:
+    def _finish(self, response: Response, call: Call, form: str, request_id: Any) -> Response:
         """The SDK's answer; with errors in our words, and streams that end when the server does."""
         if isinstance(response, EventSourceResponse):
             content: Any = response.body_iterator  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

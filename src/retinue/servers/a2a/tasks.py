@@ -83,13 +83,13 @@ async def _history(service: Service, record: RunRecord) -> list[JsonMapping]:
     )
     message: Any = json.loads(a2a.render_task(bare, form="message").text)
     messages = [{**message, "messageId": bare.id, "taskId": run, "contextId": context}]
-    asked: set[str] = set()
+    questions: set[str] = set()
     async for event in service.engine.events(run, follow=False):
         match event.body:
             case QuestionAsked(question) if question.kind != "approval":
-                asked.add(question.id)
+                questions.add(question.id)
                 role, part = "ROLE_AGENT", text_part(question.text)
-            case QuestionAnswered(answer) if answer.question_id in asked:
+            case QuestionAnswered(answer) if answer.question_id in questions:
                 role, value = "ROLE_USER", answer.value
                 part = text_part(value) if isinstance(value, str) else data_part(value)
             case _:

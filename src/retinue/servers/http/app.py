@@ -72,10 +72,6 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
         del request, caller
         return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
-    async def show_health(request: Request) -> Response:
-        del request
-        return Response('{"status":"ok"}', media_type=JSON)
-
     async def show_ready(request: Request) -> Response:
         del request
         if problem := service.problem():
@@ -95,7 +91,7 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
 
         return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
 
-    probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
+    probes = [Route("/health", _show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
     # Those of agents first: routes are tried in turn.
     routes = [
         *route(f"{_AGENT}{_CARD}", GET=agent_card),
@@ -120,6 +116,11 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
     return Starlette(routes=probes if probes_only else routes, exception_handlers=handlers)
+
+
+async def _show_health(request: Request) -> Response:
+    del request
+    return Response('{"status":"ok"}', media_type=JSON)
 
 
 def _card(definition: Definition, base_url: str) -> JsonObject:
