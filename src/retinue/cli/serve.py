@@ -56,8 +56,7 @@ def serve_agents(
     cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
     local_key = Key(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
     is_open = anonymous or settings.get("serve.anonymous")
-    keys = KeyStore(user_paths.state_dir())
-    is_local = _is_loopback(host)
+    keys, is_local = KeyStore(user_paths.state_dir()), _is_loopback(host)
     versions = _versions_of(a2a, A2A_VERSIONS)
     _check_networks(push_networks)
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
@@ -124,12 +123,12 @@ def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed:
     echo_err("Stop with Ctrl-C.")
 
 
-def _versions_of(text: str, known: Sequence[str]) -> tuple[str, ...]:
+def _versions_of(text: str, all_versions: Sequence[str]) -> tuple[str, ...]:
     """The versions of A2A in a list with commas."""
     versions = tuple(word.strip() for word in text.split(","))
-    if unknown := sorted(set(versions) - set(known)):
+    if unknown := sorted(set(versions) - set(all_versions)):
         raise InvalidInput(
-            f"{unknown[0]!r} is no version of A2A that is spoken here.", hint=f"Use `--a2a {','.join(known)}`."
+            f"{unknown[0]!r} is no version of A2A that is spoken here.", hint=f"Use `--a2a {','.join(all_versions)}`."
         )
     return versions
 
