@@ -101,6 +101,10 @@ bench: $(VENV)/.dev ## measure speed and memory, as docs/performance.md reports 
 bench-peers: $(VENV)/.dev ## the same job beside three other frameworks, each in its own environment (a few minutes)
 	@$(BIN)/python -m bench.peers $(ARGS)
 
+.PHONY: tck
+tck: ## judge the A2A door by the official kit in TCK=path/to/a2a-tck, whose packages PYTHON has; see docs/conformance.md
+	@cd "$(TCK)" && $(PYTHON) run_tck.py --sut-host http://127.0.0.1:9999 --transport jsonrpc,http_json $(ARGS)
+
 .PHONY: rows
 rows: $(VENV)/.dev ## count the requirement rows by status
 	@$(BIN)/python tests/requirements/report.py

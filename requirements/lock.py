@@ -30,6 +30,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "dev": (
         "pyproject.toml",
         "--group=dev",
+        "--extra=a2a",
         "--extra=bedrock",
         "--extra=code",
         "--extra=data",

@@ -12,6 +12,7 @@ from tests.repository.tree import ROOT, child_environment, modules, rooms
 # What each dependency may be imported by: rooms, or the one module in which it lives.
 IMPORTERS: dict[str, tuple[str, ...]] = {
     "a2a": ("servers", "agents"),
+    "google": ("servers", "agents"),  # protobuf, which the A2A SDK speaks
     "aiolimiter": ("engine",),
     "anyio": ("agents", "servers"),
     "boto3": ("llm",),

@@ -449,9 +449,9 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
             assert (await server.client.get("/health")).status_code == 200
 
     asyncio.run(main())
-    assert set(installed_doors()) == {"http", "mcp"}
-    monkeypatch.setattr(app_module, "find_spec", {"starlette": object()}.get)
-    assert installed_doors() == ("http",)
+    assert set(installed_doors()) == {"http", "a2a", "mcp"}
+    monkeypatch.setattr(app_module, "find_spec", {"starlette": object(), "a2a": object()}.get)
+    assert installed_doors() == ("http", "a2a")
 
 
 def test_requests_are_counted(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ def serve_agents(
     public_url: str,
     anonymous: str | None,
     doors: Sequence[str],
+    a2a: str,
+    push_networks: Sequence[str],
     stdio: bool,
     effects: str,
     max_cost_usd: float | None,
@@ -47,15 +49,16 @@ def serve_agents(
 ) -> None:
     """Serve the agents of this folder, or those of PATHS."""
     try:
-        from retinue.servers.app import DOORS, installed_doors, run_server, serve_stdio
+        from retinue.servers.app import A2A_VERSIONS, DOORS, installed_doors, run_server, serve_stdio
     except ImportError as error:
         raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[serve]`.") from None
     settings = project.settings
     cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
     local_key = ApiKey(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
     is_open = anonymous or settings.get("serve.anonymous")
-    keys = KeyStore(user_paths.state_dir())
-    is_local = _is_loopback(host)
+    keys, is_local = KeyStore(user_paths.state_dir()), _is_loopback(host)
+    versions = _versions_of(a2a, A2A_VERSIONS)
+    _check_networks(push_networks)
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
     for door in () if doors or stdio else DOORS.keys() - set(opened):
         echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
@@ -104,6 +107,8 @@ def serve_agents(
                     public_url=public_url.rstrip("/"),
                     active=active,
                     doors=opened,
+                    a2a=versions,
+                    push_networks=push_networks,
                     on_ready=partial(_report_ready, opened),
                 )
 
@@ -111,11 +116,29 @@ def serve_agents(
 
 
 def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:
-    places = {"http": f"docs: {address}/docs", "mcp": f"MCP: {address}/mcp"}
+    places = {"http": f"docs: {address}/docs", "a2a": f"A2A: {address}/a2a", "mcp": f"MCP: {address}/mcp"}
     echo_err(f"Serving {plural(agents, 'agent')} on {address}  ({', '.join(places[door] for door in doors)})")
     if resumed:
         echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
     echo_err("Stop with Ctrl-C.")
+
+
+def _versions_of(text: str, all_versions: Sequence[str]) -> tuple[str, ...]:
+    """The versions of A2A in a list with commas."""
+    versions = tuple(word.strip() for word in text.split(","))
+    if unknown := sorted(set(versions) - set(all_versions)):
+        raise InvalidInput(
+            f"{unknown[0]!r} is no version of A2A that is spoken here.", hint=f"Use `--a2a {','.join(all_versions)}`."
+        )
+    return versions
+
+
+def _check_networks(networks: Sequence[str]) -> None:
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError:
+            raise InvalidInput(f"{network!r} is no network.", hint="Write it as in `10.0.0.0/8`.") from None
 
 
 def _is_loopback(host: str) -> bool:

@@ -470,7 +470,19 @@ def stats() -> None:
 @click.option("--public-url", default="", metavar="URL", help="Address by which others reach it, for the cards.")
 @click.option("--anonymous", type=choice("read", "none"), help="What callers without a key may do. [default: read]")
 @click.option(
-    "--door", "doors", multiple=True, type=choice("http", "mcp"), help="Doors to open; repeatable. [default: all]"
+    "--door",
+    "doors",
+    multiple=True,
+    type=choice("http", "a2a", "mcp"),
+    help="Doors to open; repeatable. [default: all]",
+)
+@click.option("--a2a", default="1.0,0.3", show_default=True, metavar="LIST", help="Versions of A2A to speak.")
+@click.option(
+    "--push-network",
+    "push_networks",
+    multiple=True,
+    metavar="CIDR",
+    help="With A2A: a private network that updates may be sent to; repeatable.",
 )
 @click.option("--stdio", is_flag=True, help="Serve MCP to one client on stdin and stdout, instead of a port.")
 @click.option(
@@ -482,7 +494,7 @@ def stats() -> None:
 )
 @implemented_by("serve:serve_agents")
 def serve() -> None:
-    r"""Serve the agents of this folder over HTTP and MCP, or only those in PATHS.
+    r"""Serve the agents of this folder over HTTP, A2A and MCP, or only those in PATHS.
 
     Each agent has a card, a generic endpoint and a route for each skill; /docs lists them. Each skill is a tool of the
     MCP server at /mcp. Callers on this machine need no key, and may only read. Runs are kept in the history; those that

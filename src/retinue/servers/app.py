@@ -1,6 +1,6 @@
 """All doors of one server as one ASGI application, and its life from the first request to the last."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -15,15 +15,17 @@ from retinue.servers.http import http_app
 from retinue.servers.keys import ApiKey
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
+from retinue.tools.web.url import Guard as WebGuard
 
 if TYPE_CHECKING:
     from retinue.servers.mcp import McpDoor
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
-Door: TypeAlias = Literal["http", "mcp"]
-DOORS: Final[dict[Door, str]] = {"http": "starlette", "mcp": "mcp"}
+Door: TypeAlias = Literal["http", "a2a", "mcp"]
+DOORS: Final[dict[Door, str]] = {"http": "starlette", "a2a": "a2a", "mcp": "mcp"}
 """The doors, and the package that each needs."""
+A2A_VERSIONS: Final = ("1.0", "0.3")
 RPC_PATHS: Final = ("/mcp",)
 
 
@@ -33,7 +35,12 @@ def installed_doors() -> tuple[Door, ...]:
 
 
 def application(
-    service: Service, *, hosts: tuple[str, ...] = (), base_url: str = "", doors: Collection[Door] = ("http", "mcp")
+    service: Service,
+    *,
+    hosts: tuple[str, ...] = (),
+    base_url: str = "",
+    doors: Collection[Door] = ("http", "a2a", "mcp"),
+    a2a: Sequence[str] = A2A_VERSIONS,
 ) -> ASGIApp:
     """The doors behind their guard.
 
@@ -42,11 +49,18 @@ def application(
         hosts: Names by which the server is reached, besides those of this machine.
         base_url: Its public address, for cards.
         doors: Which doors there are.
+        a2a: The versions of A2A that are spoken.
 
     Raises:
         NotInstalled: A door needs a package that is not here.
     """
     app = http_app(service, base_url=base_url, probes_only="http" not in doors)
+    if "a2a" in doors:
+        try:
+            from retinue.servers.a2a import a2a_routes  # noqa: PLC0415 - an optional package
+        except ImportError as error:
+            raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a]`.") from None
+        app.router.routes[:0] = a2a_routes(service, base_url=base_url, versions=a2a)
     if "mcp" in doors:
         door = _mcp_door(service)
         app.router.routes += door.routes
@@ -87,7 +101,9 @@ async def run_server(
     port: int = 8000,
     public_url: str = "",
     active: str = "",
-    doors: Collection[Door] = ("http", "mcp"),
+    doors: Collection[Door] = ("http", "a2a", "mcp"),
+    a2a: Sequence[str] = A2A_VERSIONS,
+    push_networks: Sequence[str] = (),
     on_ready: Callable[[str, int, int], None],
 ) -> None:
     """Serve the agents of an orchestrator until the process is told to stop; first, go on with runs that were left.
@@ -100,6 +116,8 @@ async def run_server(
         public_url: The address by which others reach it, if it is another.
         active: The agent that `run_agent` means; a goal for all when empty.
         doors: Which doors there are.
+        a2a: The versions of A2A that are spoken.
+        push_networks: Networks that updates of tasks may be sent to, although they are not public.
         on_ready: Told the address, the number of agents and of resumed runs.
 
     Raises:
@@ -107,13 +125,14 @@ async def run_server(
     """
     workspace = orchestrator.workspace
     root = str(workspace.root) if workspace is not None else ""
-    service = Service(orchestrator, admission, root=root, active=active)
+    guard = WebGuard(allow=tuple(push_networks), ports=None)
+    service = Service(orchestrator, admission, root=root, active=active, push_guard=guard)
     with listen(host, port) as sock:
         name = f"[{host}]" if ":" in host else host
         address = public_url or f"http://{name}:{sock.getsockname()[1]}"
         resumed = await service.resume_stalled()
         hosts = tuple(filter(None, (name.lower(), urlsplit(public_url).hostname)))
-        app = application(service, hosts=hosts, base_url=address, doors=doors)
+        app = application(service, hosts=hosts, base_url=address, doors=doors, a2a=a2a)
         await serve(
             app,
             service,

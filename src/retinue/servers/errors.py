@@ -40,6 +40,13 @@ def status_of_error(error: RetinueError) -> int:
             return STATUSES[error.code]
 
 
+def public_error(error: RetinueError) -> Fault:
+    """What of an error a caller may be told. What only doors know, such as a conflict, is told as its kind of error."""
+    kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in errors.__all__)
+    fault = Fault.from_error(error)
+    return public_fault(fault.model_copy(update={"detail": {**fault.detail, "class": kind}}), run="")
+
+
 def error_response(error: RetinueError | HttpError, *, rpc: bool = False) -> Response:
     """The answer that tells an error.
 
@@ -52,10 +59,7 @@ def error_response(error: RetinueError | HttpError, *, rpc: bool = False) -> Res
         status, headers, error = error.status, error.headers, error.error
     else:
         status = status_of_error(error)
-    # What only doors know, such as a conflict, is told as the kind of error that it is.
-    kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in errors.__all__)
-    fault = Fault.from_error(error)
-    fault = public_fault(fault.model_copy(update={"detail": {**fault.detail, "class": kind}}), run="")
+    fault = public_error(error)
     if status == 401:
         headers = {"www-authenticate": "Bearer", **headers}
     if fault.retry_after_s is not None:

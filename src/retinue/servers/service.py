@@ -42,6 +42,7 @@ from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
 from retinue.servers.metrics import ServerMetrics
+from retinue.tools.web.url import Guard
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Service:
         admission: Decides about them.
         root: The workspace: paths in it may be told.
         active: The agent that `run_agent` means; a goal for all when empty.
+        push_guard: Where updates of tasks may be sent that callers ask for.
         closing: Set when the server stops: new work is refused, streams end.
         metrics: What it counts.
     """
@@ -84,6 +86,7 @@ class Service:
     admission: Admission
     root: str = ""
     active: str = ""
+    push_guard: Guard = field(default_factory=lambda: Guard(ports=None))
     closing: anyio.Event = field(default_factory=anyio.Event)
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
     _open: dict[str, str] = field(default_factory=dict[str, str])
@@ -183,8 +186,10 @@ class Service:
         self._watch(started, door, definition.name, release)
         return started
 
-    async def start_goal(self, caller: Caller, wish: Task, *, door: str) -> str:
-        """Plan a goal for all agents together, start it, and give the id of its run.
+    async def start_goal(
+        self, caller: Caller, wish: Task, *, door: str, labels: Mapping[str, str] | None = None
+    ) -> str:
+        """Plan a goal for all agents together, start it, and give the id of its run. The arguments are as for `start`.
 
         Raises:
             RetinueError: See `start`; or the goal cannot be understood.
@@ -200,7 +205,7 @@ class Service:
                 budget=admitted.budget,
                 effects=admitted.effects,
                 owner=caller.owner,
-                labels={"door": door, "agent": RUN_AGENT},
+                labels={**(labels or {}), "door": door, "agent": RUN_AGENT},
             )
         except BaseException:
             release()
@@ -245,6 +250,8 @@ class Service:
 
     async def questions(self, record: RunRecord) -> list[Question]:
         """What the caller may be asked, by child runs too: no approvals, which are for an operator."""
+        if record.ended_ns is not None:
+            return []
         pending = await self.engine.questions(record.run)
         return [each.question for each in pending if each.question.kind != "approval"]
 

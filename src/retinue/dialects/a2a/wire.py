@@ -222,7 +222,7 @@ ERRORS: Final[Mapping[int, ErrorWords]] = {
     -32002: ErrorWords("invalid_input", 400, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE"),
     -32003: ErrorWords("invalid_input", 400, "FAILED_PRECONDITION", "PUSH_NOTIFICATION_NOT_SUPPORTED"),
     -32004: ErrorWords("invalid_input", 400, "FAILED_PRECONDITION", "UNSUPPORTED_OPERATION"),
-    -32005: ErrorWords("invalid_input", 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
+    -32005: ErrorWords("invalid_input", 415, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"),
     -32006: ErrorWords("output_invalid", 500, "INTERNAL", "INVALID_AGENT_RESPONSE"),
     -32007: ErrorWords("invalid_input", 400, "FAILED_PRECONDITION", "EXTENDED_AGENT_CARD_NOT_CONFIGURED"),
     -32008: ErrorWords("invalid_input", 400, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"),

@@ -25,6 +25,7 @@ from retinue.servers.metrics import CONTENT_TYPE
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
+_PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
 _AGENT = "/agents/{category}/{agent}"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -120,8 +121,7 @@ async def show_openapi(base_url: str, service: Service, request: Request, caller
 async def show_docs(service: Service, request: Request, caller: Caller) -> Response:
     """GET `/docs`: the same as a page, which loads nothing."""
     del request
-    headers = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
-    return Response(docs_page(service.agents(caller, DOOR)), 200, headers, media_type="text/html")
+    return Response(docs_page(service.agents(caller, DOOR)), 200, _PAGE_HEADERS, media_type="text/html")
 
 
 async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:

@@ -1,0 +1,103 @@
+"""The cards of the door: our own JSON, since protobuf makes `1.0` of the `1` of a schema (C28)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import retinue
+from retinue.contract.definition import Definition
+from retinue.contract.json import JsonObject
+from retinue.contract.model import JsonMapping
+from retinue.dialects.a2a.card import MODES, build_card
+from retinue.dialects.losses import own_extras
+from retinue.orchestration.synthesise import RUN_AGENT
+
+CARD_PATH: Final = "/.well-known/agent-card.json"
+_BINDINGS: Final = ("JSONRPC", "HTTP+JSON")
+
+
+def agent_card(definition: Definition, address: str, versions: Sequence[str], *, needs_key: bool) -> JsonMapping:
+    """The card of one agent, as it stands here; what a card elsewhere said of other places is not repeated.
+
+    Args:
+        definition: The agent.
+        address: Where it is reached.
+        versions: The versions of the protocol that are spoken there, the best first.
+        needs_key: Nobody is let in without a key.
+    """
+    own = own_extras(definition.extras, "a2a")
+    extras = {key: each for key, each in own.items() if key.endswith("Modes") or key.startswith("/skills/")}
+    return _with_places(build_card(definition, extras), address, versions, needs_key=needs_key)
+
+
+def whole_card(
+    definitions: Sequence[Definition], address: str, versions: Sequence[str], *, needs_key: bool
+) -> JsonMapping:
+    """The card of all agents together. A skill is named with its agent, `agent.skill`; other words are routed."""
+    skills: list[Any] = []
+    for definition in definitions:
+        card: Any = build_card(definition, {})
+        for skill in card["skills"]:
+            tags = skill["tags"] or [definition.category or "general"]
+            skills.append({**skill, "id": f"{definition.name}.{skill['id']}", "tags": tags})
+    card = {
+        "name": RUN_AGENT,
+        "description": "Answers goals with the agents of this server.",
+        "version": retinue.__version__,
+        "capabilities": {},
+        "defaultInputModes": [*MODES],
+        "defaultOutputModes": [*MODES],
+        "skills": skills,
+    }
+    return _with_places(card, address, versions, needs_key=needs_key)
+
+
+def input_modes(definition: Definition | None) -> frozenset[str]:
+    """The media types that an agent takes: as its card says."""
+    own = {} if definition is None else own_extras(definition.extras, "a2a")
+    modes: set[str] = set(own.get("defaultInputModes", MODES))
+    for key, each in own.items():
+        if key.startswith("/skills/") and key.endswith("/inputModes"):
+            modes |= set(each)
+    return frozenset(modes)
+
+
+def _with_places(
+    card: JsonObject | JsonMapping, address: str, versions: Sequence[str], *, needs_key: bool
+) -> JsonMapping:
+    """The card with where and how its agent is reached; what readers of 0.3 look for stands beside it."""
+    modern: JsonMapping = {
+        **card,
+        "supportedInterfaces": [
+            {"url": address, "protocolBinding": binding, "protocolVersion": version}
+            for version in versions
+            for binding in _BINDINGS
+        ],
+        "securitySchemes": {
+            "key": {"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "A key of this server."}}
+        },
+    }
+    capabilities: Any = card["capabilities"]
+    modern["capabilities"] = {
+        **capabilities,
+        "streaming": True,
+        "pushNotifications": True,
+        "extendedAgentCard": True,
+    }
+    if needs_key:
+        modern["securityRequirements"] = [{"schemes": {"key": {"list": []}}}]
+    if "0.3" not in versions:
+        return modern
+    others = [{"url": address, "transport": binding} for binding in _BINDINGS]
+    scheme = modern["securitySchemes"]["key"]
+    older: JsonMapping = {
+        "url": address,
+        "preferredTransport": "JSONRPC",
+        "protocolVersion": "0.3.0",
+        "additionalInterfaces": others,
+        "supportsAuthenticatedExtendedCard": True,
+    }
+    # One scheme under both names: each version reads its own word and passes over the other.
+    scheme |= {"type": "http", "scheme": "bearer"}
+    if needs_key:
+        older["security"] = [{"key": []}]
+    return {**modern, **older}

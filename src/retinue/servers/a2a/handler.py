@@ -1,0 +1,275 @@
+"""The handler of the SDK over the engine: a task is a run. Only here protobuf meets our JSON."""
+
+import functools
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from types import CoroutineType
+from typing import Any, Final, TypeVar
+
+from a2a.server.context import ServerCallContext
+from a2a.server.request_handlers.request_handler import RequestHandler
+from a2a.types import a2a_pb2 as pb
+from a2a.utils.errors import A2AError, InvalidParamsError
+from a2a.utils.proto_utils import validate_proto_required_fields
+from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.message import Message as ProtoMessage
+
+from retinue.contract.model import JsonMapping
+from retinue.engine.base import RunFilter, RunRecord
+from retinue.errors import InternalError, InvalidInput, RetinueError
+from retinue.servers.a2a.errors import Refusal, sdk_error
+from retinue.servers.a2a.messages import Call, take_message
+from retinue.servers.a2a.push import PushSender
+from retinue.servers.a2a.tasks import CONTEXT_LABEL, DOOR, context_of, state_of, task_json, updates, wait_until_settled
+from retinue.servers.service import Service
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
+
+CALL: Final = "retinue.call"
+"""The key under which the call stands in the scope of a request, and in the state of the SDK's context."""
+MOST_TASKS: Final = 1_000
+"""The newest tasks of a caller, which are listed."""
+
+_PAGE: Final = 50
+_LONGEST_PAGE: Final = 100
+
+ProtoT = TypeVar("ProtoT", bound=ProtoMessage)
+ResultT = TypeVar("ResultT")
+
+
+def _proto(kind: type[ProtoT], value: Mapping[str, Any]) -> ProtoT:
+    return ParseDict(dict(value), kind(), ignore_unknown_fields=True)
+
+
+def _failed(call: Call, error: Exception) -> A2AError:
+    """What the SDK is told of a failure; the call keeps it, for whoever writes the answer."""
+    if isinstance(error, InvalidParamsError):  # of the SDK's own check, which names fields of the protocol
+        facts: Any = getattr(error, "data", None) or {}
+        fields = ", ".join(sorted({f"`{each['field']}`" for each in facts.get("errors", [])}))
+        error = InvalidInput(f"These are required: {fields}.", hint="See the protocol at https://a2a-protocol.org.")
+    if not isinstance(error, RetinueError):
+        _LOGGER.error("a request of A2A failed", exc_info=error)
+        error = InternalError("The server failed.")
+    call.failure = error
+    return sdk_error(error)
+
+
+def _checked(
+    method: Callable[["AgentHandler", Any, Call], Awaitable[ResultT]],
+) -> "Callable[..., CoroutineType[Any, Any, ResultT]]":
+    """`method`, called with the call in place of the SDK's context, and with its failures told to both sides."""
+
+    @functools.wraps(method)
+    async def run(self: "AgentHandler", params: ProtoMessage, context: ServerCallContext) -> ResultT:
+        call: Call = context.state[CALL]
+        try:
+            validate_proto_required_fields(params)
+            return await method(self, params, call)
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
+            raise _failed(call, error) from None
+
+    return run
+
+
+class AgentHandler(RequestHandler):
+    """Answers requests with the runs of a service.
+
+    Args:
+        service: Where tasks run.
+        push: Sends updates to addresses.
+    """
+
+    def __init__(self, service: Service, push: PushSender) -> None:
+        self._service, self._push = service, push
+
+    # Messages
+
+    @_checked
+    async def on_message_send(self, params: pb.SendMessageRequest, call: Call) -> pb.Task | pb.Message:
+        """Do what a message asks, and wait until it is done or something is asked, unless it says not to."""
+        run, _ = await self._take(params, call)
+        if params.configuration.return_immediately:
+            await self._service.keep()
+        else:
+            await wait_until_settled(self._service, run)
+        record = await self._service.engine.get(run)
+        body = await self._task(call, record, params.configuration, form="http")
+        return _proto(pb.Message, body["message"]) if "message" in body else _proto(pb.Task, body["task"])
+
+    async def on_message_send_stream(
+        self, params: pb.SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Any]:
+        """The same, told as it happens."""
+        call: Call = context.state[CALL]
+        try:
+            validate_proto_required_fields(params)
+            run, after_ns = await self._take(params, call)
+            await self._service.keep()
+            record = replace(await self._service.engine.get(run), lifecycle="working", outcome=None, ended_ns=None)
+            async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as stream:
+                async for update in stream:
+                    yield _event(update)
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
+            raise _failed(call, error) from None
+
+    async def on_subscribe_to_task(
+        self, params: pb.SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Any]:
+        """What becomes of a task that is under way."""
+        call: Call = context.state[CALL]
+        try:
+            validate_proto_required_fields(params)
+            record = await call.find(self._service, params.id)
+            if record.ended_ns is not None:
+                raise Refusal("UNSUPPORTED_OPERATION", "The task has ended.", "Get it.")
+            async with aclosing(updates(self._service, record, call.address, to_the_end=True)) as stream:
+                async for update in stream:
+                    yield _event(update)
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
+            raise _failed(call, error) from None
+
+    async def _take(self, params: pb.SendMessageRequest, call: Call) -> tuple[str, int]:
+        configuration = params.configuration
+        config: JsonMapping | None = None
+        if configuration.HasField("task_push_notification_config"):
+            config = MessageToDict(configuration.task_push_notification_config)
+            await self._push.check(config)
+        run, after_ns = await take_message(self._service, call, MessageToDict(params))
+        if config is not None:
+            await self._push.add(await self._service.engine.get(run), config, call.address)
+        return run, after_ns
+
+    async def _task(self, call: Call, record: RunRecord, params: Any, *, form: str = "task") -> JsonMapping:
+        history: int | None = params.history_length if params.HasField("history_length") else None
+        if (history or 0) < 0:
+            raise InvalidInput("`historyLength` is a count.", path="/historyLength")
+        if isinstance(params, pb.ListTasksRequest):  # what was said is read for each task by itself
+            history = history or 0
+        return await task_json(self._service, record, call.address, history=history, form=form)
+
+    # Tasks
+
+    @_checked
+    async def on_get_task(self, params: pb.GetTaskRequest, call: Call) -> pb.Task | None:
+        """What a task is at, or has come to."""
+        return _proto(pb.Task, await self._task(call, await call.find(self._service, params.id), params))
+
+    @_checked
+    async def on_cancel_task(self, params: pb.CancelTaskRequest, call: Call) -> pb.Task | None:
+        """Stop a task, and wait until it has."""
+        record = await call.find(self._service, params.id)
+        if record.ended_ns is not None:
+            raise Refusal("TASK_NOT_CANCELABLE", "The task has ended.", "Get it.")
+        await self._service.cancel(record)
+        record = await self._service.engine.get(record.run)
+        return _proto(pb.Task, await task_json(self._service, record, call.address))
+
+    @_checked
+    async def on_list_tasks(self, params: pb.ListTasksRequest, call: Call) -> pb.ListTasksResponse:
+        """The newest tasks of the caller on this route, those that changed last first, a page at a time."""
+        size = params.page_size if params.HasField("page_size") else _PAGE
+        if not 1 <= size <= _LONGEST_PAGE:
+            raise InvalidInput(f"`pageSize` is a count of 1 to {_LONGEST_PAGE}.", path="/pageSize")
+        last = _read_cursor(params.page_token) if params.page_token else None
+        records = await self._records(params, call)
+        # Tasks that have changed since the page before stand before its end.
+        begin = 0 if last is None else sum(_cursor(each) >= last for each in records)
+        page = records[begin : begin + size]
+        tasks = [await self._task(call, each, params) for each in page]
+        for task in () if params.include_artifacts else tasks:
+            task.pop("artifacts", None)
+        more = begin + size < len(records)
+        return pb.ListTasksResponse(
+            tasks=[_proto(pb.Task, each) for each in tasks],
+            next_page_token="{}.{}".format(*_cursor(page[-1])) if more else "",
+            page_size=size,
+            total_size=len(records),
+        )
+
+    async def _records(self, params: pb.ListTasksRequest, call: Call) -> list[RunRecord]:
+        labels = {"door": DOOR, **({"agent": call.agent_name} if call.agent_name else {})}
+        service, owner = self._service, call.caller.owner
+        if params.context_id:
+            within = {**labels, CONTEXT_LABEL: params.context_id}
+            records = list(await service.engine.list(limit=MOST_TASKS, where=RunFilter(owner=owner, labels=within)))
+            try:
+                first = await call.find(service, params.context_id)
+            except RetinueError:
+                first = None
+            if first is not None and context_of(first) == params.context_id:
+                records.append(first)
+        else:
+            records = list(await service.engine.list(limit=MOST_TASKS, where=RunFilter(owner=owner, labels=labels)))
+        if params.status:
+            state = pb.TaskState.Name(params.status)
+            records = [each for each in records if await state_of(service, each) == state]
+        if params.HasField("status_timestamp_after"):
+            since_ns = params.status_timestamp_after.ToNanoseconds()
+            records = [each for each in records if _cursor(each)[0] > since_ns]
+        return sorted(records, key=_cursor, reverse=True)
+
+    # Push
+
+    @_checked
+    async def on_create_task_push_notification_config(
+        self, params: pb.TaskPushNotificationConfig, call: Call
+    ) -> pb.TaskPushNotificationConfig:
+        """Send the updates of a task to an address."""
+        record = await call.find(self._service, params.task_id)
+        config = await self._push.add(record, MessageToDict(params), call.address)
+        return _proto(pb.TaskPushNotificationConfig, config)
+
+    @_checked
+    async def on_get_task_push_notification_config(
+        self, params: pb.GetTaskPushNotificationConfigRequest, call: Call
+    ) -> pb.TaskPushNotificationConfig:
+        """One of these addresses."""
+        record = await call.find(self._service, params.task_id)
+        return _proto(pb.TaskPushNotificationConfig, self._push.get(record.run, params.id or record.run))
+
+    @_checked
+    async def on_list_task_push_notification_configs(
+        self, params: pb.ListTaskPushNotificationConfigsRequest, call: Call
+    ) -> pb.ListTaskPushNotificationConfigsResponse:
+        """All of them."""
+        record = await call.find(self._service, params.task_id)
+        configs = [_proto(pb.TaskPushNotificationConfig, each) for each in self._push.list(record.run)]
+        return pb.ListTaskPushNotificationConfigsResponse(configs=configs)
+
+    @_checked
+    async def on_delete_task_push_notification_config(
+        self, params: pb.DeleteTaskPushNotificationConfigRequest, call: Call
+    ) -> None:
+        """Send no more to one of them."""
+        record = await call.find(self._service, params.task_id)
+        self._push.remove(record.run, params.id)
+
+    @_checked
+    async def on_get_extended_agent_card(self, params: pb.GetExtendedAgentCardRequest, call: Call) -> pb.AgentCard:
+        """Never asked: cards do not go through protobuf, and are answered before."""
+        del params, call
+        raise Refusal("UNSUPPORTED_OPERATION", "Get the card from its own address.")
+
+
+def _event(update: JsonMapping) -> Any:
+    """An update as the SDK wants it."""
+    ((kind, body),) = update.items()
+    kinds: dict[str, type[ProtoMessage]] = {
+        "task": pb.Task,
+        "statusUpdate": pb.TaskStatusUpdateEvent,
+        "artifactUpdate": pb.TaskArtifactUpdateEvent,
+    }
+    return _proto(kinds[kind], body)
+
+
+def _cursor(record: RunRecord) -> tuple[int, str]:
+    return record.ended_ns or record.started_ns, record.run
+
+
+def _read_cursor(text: str) -> tuple[int, str]:
+    at, _, run = text.partition(".")
+    if not (at.isascii() and at.isdecimal() and len(at) < 20 and run):
+        raise InvalidInput("The `pageToken` is none.", hint="Use the one that came with the page before.")
+    return int(at), run

@@ -1,0 +1,262 @@
+"""The routes of the door. The SDK reads and writes the protocol; who asks, what is let in, and errors are ours."""
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+from a2a.server.context import ServerCallContext
+from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
+from a2a.server.routes.common import ServerCallContextBuilder
+from a2a.utils.constants import VERSION_HEADER
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from retinue.contract import json
+from retinue.contract.json import JsonValue
+from retinue.dialects.a2a.wire import ERRORS, is_exact
+from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
+from retinue.servers.a2a.cards import CARD_PATH, agent_card, whole_card
+from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
+from retinue.servers.a2a.handler import CALL, AgentHandler
+from retinue.servers.a2a.messages import Call
+from retinue.servers.a2a.push import PushSender
+from retinue.servers.a2a.tasks import DOOR
+from retinue.servers.admission import ANONYMOUS, Caller
+from retinue.servers.errors import JSON, HttpError, error_response
+from retinue.servers.guard import MAX_BODY, MAX_DEPTH
+from retinue.servers.http.requests import endpoint
+from retinue.servers.http.runs import get_artifact
+from retinue.servers.http.tasks import SEND_TIMEOUT_S, agent_path
+from retinue.servers.service import Service
+from retinue.telemetry import request_span
+
+VERSIONS: Final = ("1.0", "0.3")
+
+PATH: Final = "/a2a"
+CARD_S: Final = 60
+"""How long a client may keep a card, in seconds."""
+_AGENT: Final = "/agents/{category}/{agent}"
+_TYPES: Final = frozenset({JSON, "application/a2a+json"})
+_CARD_METHODS: Final = {"GetExtendedAgentCard": "1.0", "agent/getAuthenticatedExtendedCard": "0.3"}
+_CARD_PATHS: Final = {"/extendedAgentCard": "1.0", "/v1/card": "0.3"}
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class _Context(ServerCallContextBuilder):
+    """Hands our call, and the header with the version, through the SDK; nothing else of the request."""
+
+    def build(self, request: Request) -> ServerCallContext:
+        version = request.headers.get(VERSION_HEADER) or request.query_params.get(VERSION_HEADER) or ""
+        return ServerCallContext(state={CALL: request.scope[CALL], "headers": {VERSION_HEADER: version}})
+
+
+def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> list[BaseRoute]:
+    """The door as routes, which come before those of the HTTP door: it takes any word for a skill.
+
+    Args:
+        service: Where tasks run.
+        base_url: The public address, for cards and links.
+        versions: The versions of the protocol that are spoken.
+    """
+    # What the SDK logs quotes requests, and what goes wrong is logged here.
+    logging.getLogger("a2a").setLevel(logging.CRITICAL)
+    door = _Door(service, base_url, tuple(versions))
+    routes: list[BaseRoute] = []
+    for prefix in ("", _AGENT):
+        routes += _twice(f"{prefix}{CARD_PATH}", door.card, "GET")
+        routes += _twice(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", endpoint(service, get_artifact), "GET")
+        for path, version in _CARD_PATHS.items():
+            if version in versions:
+                routes += _twice(f"{prefix}{PATH}{path}", door.extended_card, "GET")
+        routes += door.protocol_routes(f"{prefix}{PATH}")
+    return routes
+
+
+def _twice(path: str, run: Endpoint, *methods: str) -> list[BaseRoute]:
+    """A route with and without a slash at its end."""
+    return [Route(each, run, methods=list(methods)) for each in (path, f"{path}/")]
+
+
+class _Door:
+    def __init__(self, service: Service, base_url: str, versions: tuple[str, ...]) -> None:
+        self._service, self._base_url, self._versions = service, base_url, versions
+        self._handler = AgentHandler(service, PushSender(service))
+
+    def protocol_routes(self, path: str) -> list[BaseRoute]:
+        """JSON-RPC and HTTP+JSON under a path."""
+        more: dict[str, Any] = {"context_builder": _Context(), "enable_v0_3_compat": "0.3" in self._versions}
+        rpc = create_jsonrpc_routes(self._handler, path, **more)
+        rest = create_rest_routes(self._handler, path_prefix=path, **more)
+        routes: list[BaseRoute] = []
+        for form, group in (("jsonrpc", rpc), ("http", rest)):
+            for route in group:
+                # A tenant before the path would match every path there is.
+                if isinstance(route, Route) and not isinstance(route, Mount):
+                    methods = route.methods - {"HEAD"} if route.methods else set[str]()
+                    routes += _twice(route.path, self._guarded(route.endpoint, form), *sorted(methods))
+        return routes
+
+    # Cards
+
+    async def card(self, request: Request) -> Response:
+        """What there is, for whoever asks; somebody without a key where one is needed sees no agent."""
+        admission = self._service.admission
+        try:
+            has_key = "authorization" in request.headers or "x-api-key" in request.headers
+            if not has_key and not admission.anonymous:
+                call = Call(ANONYMOUS, None, f"{self._base_url or str(request.base_url).rstrip('/')}{PATH}")
+                card = whole_card([], call.address, self._versions, needs_key=True)
+            else:
+                caller = admission.authenticate(request.headers)
+                admission.check_rate(caller)
+                card = self._card_for(self._call(request, caller))
+            return _cached(request, json.dumps(card))
+        except (HttpError, RetinueError) as error:
+            return error_response(error)
+
+    async def extended_card(self, request: Request) -> Response:
+        """The card with all that the caller may reach."""
+
+        async def respond(request: Request) -> Response:
+            return _json(self._card_for(request.scope[CALL]))
+
+        return await self._guarded(respond, "http")(request)
+
+    def _card_for(self, call: Call) -> Any:
+        needs_key = not self._service.admission.anonymous
+        if call.agent is not None:
+            return agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
+        definitions = self._service.agents(call.caller, DOOR)
+        return whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+
+    # Requests
+
+    def _call(self, request: Request, caller: Caller) -> Call:
+        """The call that a request is.
+
+        Raises:
+            HttpError: There is no such agent: 404.
+            AccessDenied: The key does not open it.
+        """
+        name = request.path_params.get("agent")
+        base_url = self._base_url or str(request.base_url).rstrip("/")
+        if name is None:
+            return Call(caller, None, f"{base_url}{PATH}")
+        try:
+            agent = self._service.agent(name, category=request.path_params["category"])
+        except UnknownName as error:
+            raise HttpError(404, error) from None
+        self._service.admission.check_agent(caller, agent.definition.name, DOOR)
+        return Call(caller, agent, f"{base_url}{agent_path(agent)}{PATH}")
+
+    def _guarded(self, run: Endpoint, form: str) -> Endpoint:
+        """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
+
+        async def respond(request: Request) -> Response:
+            with request_span(request.method, dict(request.headers)):
+                response = await answer(request)
+            self._service.metrics.count_request(DOOR, request.method, response.status_code)
+            return response
+
+        async def answer(request: Request) -> Response:
+            request_id: Any = None
+            try:
+                caller = self._service.admission.authenticate(request.headers)
+                self._service.admission.check_rate(caller)
+                call = self._call(request, caller)
+                request.scope[CALL] = call
+                if "1.0" not in self._versions and request.headers.get(VERSION_HEADER, "").startswith("1"):
+                    raise sdk_refusal(-32009)
+                body = await self._read(request)
+                if form == "jsonrpc" and isinstance(body, dict):
+                    request_id, method, body = body.get("id"), body.get("method"), body.get("params")
+                    if isinstance(method, str) and (version := _CARD_METHODS.get(method)) in self._versions:
+                        self._check_version(request, str(version))
+                        return _json({"jsonrpc": "2.0", "id": request_id, "result": self._card_for(call)})
+                _check_numbers(body)
+                response = await run(request)
+            except HttpError as error:
+                return error_response(error)
+            except RetinueError as error:
+                return refusal_response(error, form=form, request_id=request_id)
+            return self._finish(response, call, form, request_id)
+
+        return respond
+
+    async def _read(self, request: Request) -> JsonValue:
+        """The body, read strictly: the SDK takes keys that stand twice, and more.
+
+        Raises:
+            RetinueError: It is not to be taken.
+        """
+        content = await request.body()
+        said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if request.method != "POST" or not content:
+            return None
+        if said not in _TYPES:
+            hint = f"Send {' or '.join(sorted(_TYPES))}."
+            raise Refusal("CONTENT_TYPE_NOT_SUPPORTED", f"The body is {said[:80]!r}.", hint)
+        try:
+            return json.loads(content, max_bytes=MAX_BODY, max_depth=MAX_DEPTH)
+        except ParseError as error:
+            raise Refusal("JSON_PARSE_ERROR", error.message, error.hint) from None
+
+    def _check_version(self, request: Request, wanted: str) -> None:
+        said = request.headers.get(VERSION_HEADER) or "0.3"
+        if said.partition(".")[0] != wanted.partition(".")[0]:
+            raise sdk_refusal(-32009)
+
+    def _finish(self, response: Response, call: Call, form: str, request_id: Any) -> Response:
+        """The SDK's answer; with errors in our words, and streams that end when the server does."""
+        if isinstance(response, EventSourceResponse):
+            content: Any = response.body_iterator  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            return EventSourceResponse(
+                content, send_timeout=SEND_TIMEOUT_S, shutdown_event=self._service.closing, sep="\n"
+            )
+        if call.failure is not None:
+            return refusal_response(call.failure, form=form, request_id=request_id)
+        if response.status_code < 400 and form == "http":
+            response.headers["content-type"] = JSON  # as the protocol says; the SDK has a type of its own
+            return response
+        answer: Any = json.loads(bytes(response.body))
+        if "error" in answer:
+            code: int = answer["error"]["code"] if form == "jsonrpc" else _code_of(answer["error"])
+            return refusal_response(sdk_refusal(code), form=form, request_id=request_id)
+        return response
+
+
+def _check_numbers(body: JsonValue) -> None:
+    """See that protobuf loses nothing of a body, whose numbers in free data are doubles.
+
+    Raises:
+        InvalidInput: It would.
+    """
+    if not is_exact(body):
+        raise InvalidInput(
+            "A whole number beyond 2^53 does not survive in the data of a message.",
+            hint="Send the data as JSON in a text part with the media type `application/json`.",
+        )
+
+
+def _code_of(error: Any) -> int:
+    """The code in JSON-RPC of an error that the SDK tells in HTTP."""
+    reasons = [each.get("reason") for each in error.get("details", [])]
+    by_reason = {words.reason: code for code, words in ERRORS.items()}
+    return next((by_reason[reason] for reason in reasons if reason in by_reason), -32603)
+
+
+def _cached(request: Request, card: str) -> Response:
+    """A card, with what lets a client keep it for a while."""
+    tag = f'"{hashlib.sha256(card.encode()).hexdigest()[:32]}"'
+    headers = {"etag": tag, "cache-control": f"private, max-age={CARD_S}", "vary": "authorization, x-api-key"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(None, 304, headers)
+    return Response(card, 200, headers, media_type=JSON)
+
+
+def _json(body: Any) -> Response:
+    return Response(json.dumps(body), media_type=JSON)

@@ -1,0 +1,309 @@
+"""The A2A door with the official client, over real HTTP: both bindings, both versions."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from a2a.client.errors import A2AClientError
+from a2a.types import a2a_pb2 as pb
+from a2a.utils.errors import A2AError
+
+from retinue.tools.web.url import Guard
+from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
+from tests.servers.parts import Server, running
+
+GREET = "/agents/general/greet"
+ASKER = "/agents/general/asker"
+BLOCKING: dict[str, Any] = {"streaming": False}
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, way, at=GREET, **BLOCKING)
+            (answer,) = await send(client, proto_request(None, {"name": "Ada"}))
+            task = answer["task"]
+            assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+            assert task["status"]["message"]["parts"] == [{"text": "Hello, Ada"}]
+            again = await client.get_task(pb.GetTaskRequest(id=task["id"]))
+            assert again.status.state == pb.TASK_STATE_COMPLETED
+            assert again.context_id == task["contextId"]
+            assert again.history[0].message_id == "m1"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, way, at=GREET)
+            events = await send(client, proto_request(None, {"name": "Ada"}))
+            assert "task" in events[0]
+            assert events[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
+            (artifact,) = [each["artifactUpdate"] for each in events if "artifactUpdate" in each]
+            assert "Hello, Ada" in json.dumps(artifact)
+
+    asyncio.run(main())
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, way, at=ASKER, **BLOCKING)
+            (answer,) = await send(client, proto_request(None, {"topic": "rain"}))
+            asked = answer["task"]
+            assert asked["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+            assert asked["status"]["message"]["parts"] == [{"text": "What of rain?"}]
+            (answer,) = await send(client, proto_request("wet", taskId=asked["id"]))
+            assert answer["task"]["id"] == asked["id"]
+            assert answer["task"]["status"]["message"]["parts"] == [{"text": "You said wet"}]
+            said = [part["text"] for each in answer["task"]["history"][1:] for part in each["parts"]]
+            assert said == ["What of rain?", "wet"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_task_is_followed_and_canceled(tmp_path: Path, way: tuple[str, str]) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, way, at="/agents/general/sleeper", **BLOCKING)
+            wish = proto_request(None, {"seconds": 60.0})
+            wish.configuration.return_immediately = True
+            (answer,) = await send(client, wish)
+            task = answer["task"]
+            assert task["status"]["state"] == "TASK_STATE_WORKING"
+
+            follower = await client_of(server, way, at="/agents/general/sleeper")
+
+            async def follow() -> list[Any]:
+                return [each async for each in follower.subscribe(pb.SubscribeToTaskRequest(id=task["id"]))]
+
+            following = asyncio.create_task(follow())
+            await asyncio.sleep(0.2)
+            canceled = await client.cancel_task(pb.CancelTaskRequest(id=task["id"]))
+            assert canceled.status.state == pb.TASK_STATE_CANCELED
+            events = await asyncio.wait_for(following, 10)
+            assert events[-1].status_update.status.state == pb.TASK_STATE_CANCELED
+            with pytest.raises((A2AError, A2AClientError), match=r"ended|400"):
+                await client.cancel_task(pb.CancelTaskRequest(id=task["id"]))
+
+    asyncio.run(main())
+
+
+def test_whoever_follows_the_same_task_is_told_the_same(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            answer = await call(server, "SendMessage", request(None, {"topic": "rain"}), at=f"{ASKER}/a2a")
+            task = answer["result"]["task"]["id"]
+            client = await client_of(server, at=ASKER)
+
+            async def follow() -> list[str]:
+                events = client.subscribe(pb.SubscribeToTaskRequest(id=task))
+                return [str(each) async for each in events]
+
+            both = [asyncio.create_task(follow()) for _ in range(2)]
+            await asyncio.sleep(0.2)
+            await call(server, "SendMessage", request("wet", taskId=task))
+            one, other = await asyncio.wait_for(asyncio.gather(*both), 10)
+            assert one == other
+            assert len(one) == 4  # the task, the question, the artifact, the end
+
+    asyncio.run(main())
+
+
+def test_tasks_are_listed_a_page_at_a_time_the_last_changed_first(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            names = ["Ada", "Bo", "Cy"]
+            ids = [await _greeted(server, name) for name in names]
+            await _greeted(server, "Di", context="c1")
+            client = await client_of(server, at=GREET)
+            first = await client.list_tasks(pb.ListTasksRequest(page_size=3))
+            assert first.total_size == 4
+            assert [each.id for each in first.tasks[1:]] == [ids[2], ids[1]]
+            rest = await client.list_tasks(pb.ListTasksRequest(page_size=3, page_token=first.next_page_token))
+            assert [each.id for each in rest.tasks] == [ids[0]]
+            assert not rest.next_page_token
+            assert not any(each.artifacts for each in first.tasks)
+            (one,) = (await client.list_tasks(pb.ListTasksRequest(context_id="c1", include_artifacts=True))).tasks
+            assert one.artifacts
+            failed = await client.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_FAILED))
+            assert not failed.tasks
+
+    asyncio.run(main())
+
+
+def test_a_context_brings_what_was_said_in_it_before(tmp_path: Path) -> None:
+    async def main() -> None:
+        from tests.servers.parts import SEEN
+
+        async with running(tmp_path) as server:
+            SEEN.clear()
+            first = await call(server, "SendMessage", request(None, {"name": "Ada"}), at=f"{GREET}/a2a")
+            context = first["result"]["task"]["contextId"]
+            await call(server, "SendMessage", request(None, {"name": "Bo"}, contextId=context), at=f"{GREET}/a2a")
+            assert SEEN[0].context.history == ()
+            assert SEEN[1].context.history == ('user: {"name":"Ada"}', "agent: Hello, Ada")
+            other = server.client_for("other")
+            await call(
+                server, "SendMessage", request(None, {"name": "Cy"}, contextId=context), at=f"{GREET}/a2a", http=other
+            )
+            assert SEEN[2].context.history == ()
+
+    asyncio.run(main())
+
+
+def test_the_whole_takes_a_named_skill_or_data_that_fits_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, **BLOCKING)
+            named = proto_request(None, {"number": 7}, block={"skill": "desk.count_up"})
+            for wish in (named, proto_request(None, {"number": 7})):
+                (answer,) = await send(client, wish)
+                assert answer["task"]["artifacts"][0]["parts"] == [{"data": {"number": 7.0}}]
+            (answer,) = await send(client, proto_request("Open the window, please"))
+            assert answer["task"]["status"]["state"] == "TASK_STATE_COMPLETED"
+
+    asyncio.run(main())
+
+
+@pytest.mark.requirement("P18", "C28")
+def test_another_callers_task_is_none(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            mine, other = server.client_for("mine"), server.client_for("other")
+            answer = await call(server, "SendMessage", request(None, {"topic": "rain"}), at=f"{ASKER}/a2a", http=mine)
+            task = answer["result"]["task"]["id"]
+            push = {"taskId": task, "id": "p", "url": "https://example.com/"}
+            for method, params in (
+                ("GetTask", {"id": task}),
+                ("CancelTask", {"id": task}),
+                ("SubscribeToTask", {"id": task}),
+                ("SendMessage", request("wet", taskId=task)),
+                ("CreateTaskPushNotificationConfig", push),
+                ("GetTaskPushNotificationConfig", {"taskId": task, "id": "p"}),
+                ("ListTaskPushNotificationConfigs", {"taskId": task}),
+                ("DeleteTaskPushNotificationConfig", {"taskId": task, "id": "p"}),
+            ):
+                theirs = await call(server, method, params, http=other)
+                none = json.loads(json.dumps(params).replace(task, "nothing"))
+                assert json.dumps(await call(server, method, none, http=other)).replace("nothing", task) == json.dumps(
+                    theirs
+                ), method
+                assert theirs["error"]["code"] == -32001
+            assert (await call(server, "ListTasks", {}, http=other))["result"]["tasks"] == []
+            assert (await call(server, "GetTask", {"id": task}, http=mine))["result"]["id"] == task
+
+    asyncio.run(main())
+
+
+def test_a_task_is_still_there_after_a_restart(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            task = await _greeted(server, "Ada")
+        async with running(tmp_path) as server:
+            answer = await call(server, "GetTask", {"id": task})
+            assert answer["result"]["status"]["state"] == "TASK_STATE_COMPLETED"
+            assert answer["result"]["history"][0]["parts"] == [{"data": {"name": "Ada"}}]
+
+    asyncio.run(main())
+
+
+def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server, webhook() as (url, came):
+            push = {"url": url, "token": "t0", "authentication": {"scheme": "Bearer", "credentials": "c0"}}
+            wish = request(None, {"topic": "rain"})
+            wish["configuration"] = {"taskPushNotificationConfig": push}
+            refused = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a")
+            assert refused["error"]["code"] == -32603
+            assert "loopback" in refused["error"]["message"]
+            server.service.push_guard = Guard(allow=("127.0.0.0/8",), ports=None)
+            answer = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a")
+            task = answer["result"]["task"]["id"]
+            assert (await call(server, "ListTaskPushNotificationConfigs", {"taskId": task}))["result"]["configs"] == [
+                {**push, "taskId": task, "id": task}
+            ]
+            await call(server, "SendMessage", request("wet", taskId=task))
+            for _ in range(100):
+                if came and b"TASK_STATE_COMPLETED" in came[-1][1]:
+                    break
+                await asyncio.sleep(0.05)
+            kinds = [next(iter(json.loads(body))) for _, body in came]
+            assert kinds == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
+            head = came[-1][0].lower()
+            assert "x-a2a-notification-token: t0" in head
+            assert "authorization: bearer c0" in head
+
+    asyncio.run(main())
+
+
+def test_a_pushed_update_is_tried_again_and_a_deleted_address_gets_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            server.service.push_guard = Guard(allow=("127.0.0.0/8",), ports=None)
+            answer = await call(server, "SendMessage", request(None, {"topic": "rain"}), at=f"{ASKER}/a2a")
+            task = answer["result"]["task"]["id"]
+            push = {"taskId": task, "id": "p", "url": "http://127.0.0.1:9/secret-path"}
+            await call(server, "CreateTaskPushNotificationConfig", push)
+            for _ in range(100):
+                if "was not delivered" in caplog.text:
+                    break
+                await asyncio.sleep(0.05)
+            assert "was not delivered" in caplog.text
+            assert "secret-path" not in caplog.text
+            await call(server, "DeleteTaskPushNotificationConfig", {"taskId": task, "id": "p"})
+            assert (await call(server, "GetTaskPushNotificationConfig", {"taskId": task, "id": "p"}))["error"][
+                "code"
+            ] == -32001
+
+    monkeypatch.setattr("retinue.servers.a2a.push.WAITS_S", (0.01, 0.01))
+    asyncio.run(main())
+
+
+async def _greeted(server: Server, name: str, context: str = "") -> str:
+    more = {"contextId": context} if context else {}
+    answer = await call(server, "SendMessage", request(None, {"name": name}, **more), at=f"{GREET}/a2a")
+    return str(answer["result"]["task"]["id"])
+
+
+def test_an_answer_names_its_question_where_several_wait(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            answer = await call(server, "SendMessage", request(None, {"topic": "rain"}), at=f"{ASKER}/a2a")
+            task = answer["result"]["task"]
+            (question,) = task["metadata"][URN]["questions"]
+            wrong = await call(server, "SendMessage", request("wet", taskId=task["id"], block={"question_id": "none"}))
+            assert wrong["error"]["code"] == -32602
+            right = request("wet", taskId=task["id"], block={"question_id": question["id"]})
+            assert (await call(server, "SendMessage", right))["result"]["task"]["status"]["state"].endswith("COMPLETED")
+            ended = await call(server, "SendMessage", right)
+            assert ended["error"]["code"] == -32004
+
+    asyncio.run(main())
+
+
+def test_an_approval_is_never_asked_of_the_caller(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            wish = request(None, {"what": "all"})
+            wish["configuration"] = {"returnImmediately": True}
+            answer = await call(server, "SendMessage", wish, at="/agents/general/deleter/a2a")
+            task = answer["result"]["task"]["id"]
+            await asyncio.sleep(0.3)
+            now = (await call(server, "GetTask", {"id": task}))["result"]
+            assert now["status"]["state"] == "TASK_STATE_WORKING"
+            assert "delete" not in json.dumps(now["status"])
+            refused = await call(server, "SendMessage", request("yes", taskId=task))
+            assert refused["error"]["code"] == -32004
+
+    asyncio.run(main())
