@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from retinue.servers.app import Door
 
 _FILES = DefinitionFolder(".", (".json", ".md", ".py"))
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def serve_agents(
@@ -62,13 +61,7 @@ def serve_agents(
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
     for door in () if doors or stdio else DOORS.keys() - set(opened):
         echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
-    if not (stdio or is_local) and not keys.has_keys():
-        raise AccessDenied(
-            f"{host} can be reached from other machines, and there is no key.",
-            hint="Make one: `retinue keys add NAME`. Or leave `--host` out, which serves this machine only.",
-        )
-    if public_url and not (urlsplit(public_url).scheme in {"http", "https"} and urlsplit(public_url).hostname):
-        raise InvalidInput(f"{public_url!r} is not an address.", hint="Give `https://host` or `https://host/prefix`.")
+    _check_addresses(host, public_url, has_keys=stdio or is_local or keys.has_keys())
     if paths:
         project = replace(project, registry=_registry_of(paths, project))
     active = ""
@@ -113,6 +106,17 @@ def serve_agents(
                 )
 
     asyncio.run(main())
+
+
+def _check_addresses(host: str, public_url: str, *, has_keys: bool) -> None:
+    """See that nobody else is let in without a key, and that cards can name the public address."""
+    if not has_keys:
+        raise AccessDenied(
+            f"{host} can be reached from other machines, and there is no key.",
+            hint="Make one: `retinue keys add NAME`. Or leave `--host` out, which serves this machine only.",
+        )
+    if public_url and not (urlsplit(public_url).scheme in {"http", "https"} and urlsplit(public_url).hostname):
+        raise InvalidInput(f"{public_url!r} is not an address.", hint="Give `https://host` or `https://host/prefix`.")
 
 
 def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:
