@@ -199,6 +199,8 @@ def test_another_callers_task_is_none(tmp_path: Path) -> None:
                 ), method
                 assert theirs["error"]["code"] == -32001
             assert (await call(server, "ListTasks", {}, http=other))["result"]["tasks"] == []
+            elsewhere = await call(server, "GetTask", {"id": task}, at=f"{GREET}/a2a", http=mine)
+            assert elsewhere == await call(server, "GetTask", {"id": task}, at=f"{GREET}/a2a", http=other)
             assert (await call(server, "GetTask", {"id": task}, http=mine))["result"]["id"] == task
 
     asyncio.run(main())

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -314,3 +315,16 @@ def test_wrong_options_of_the_door_are_refused(tmp_path: Path, words: tuple[str,
     refused = run(tmp_path, tmp_path / "work", "serve", *words)
     assert refused.returncode == 2
     assert complaint in refused.stderr
+
+
+def test_a_small_answer_does_not_wait_for_an_acknowledgement(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            times_s: list[float] = []
+            for _ in range(9):
+                began_s = time.perf_counter()
+                await server.client.get("/health")
+                times_s.append(time.perf_counter() - began_s)
+            assert min(times_s) < 0.03  # it was 40 ms every time
+
+    asyncio.run(main())

@@ -21,7 +21,7 @@ from retinue.servers.a2a.cards import input_modes
 from retinue.servers.a2a.errors import Refusal
 from retinue.servers.a2a.tasks import CONTEXT_LABEL, DOOR, MESSAGE_LABEL, context_of
 from retinue.servers.admission import Caller, read_hops
-from retinue.servers.service import Service, skill_of_route
+from retinue.servers.service import Service, UnknownRun, skill_of_route
 
 HOPS_META: Final = "retinue/hops"
 """The key of the metadata that counts the servers a message has passed; the header and this one: the greater counts."""
@@ -62,7 +62,7 @@ class Call:
         """
         record = await service.find(self.caller, run)
         if self.agent_name not in (None, record.labels.get("agent")):
-            raise Refusal("TASK_NOT_FOUND", f"There is no task {run[:80]!r}.", "Check its id.")
+            raise UnknownRun(run)
         return record
 
 
