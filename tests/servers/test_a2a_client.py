@@ -225,6 +225,9 @@ def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> Non
             wish = request(None, {"topic": "rain"})
             wish["configuration"] = {"taskPushNotificationConfig": push}
             refused = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a")
+            assert "effect `network`" in refused["error"]["message"]
+            ada = server.client_for("ada", effects=("read", "network"))
+            refused = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a", http=ada)
             assert refused["error"]["code"] == -32603
             assert "loopback" in refused["error"]["message"]
             server.service.push_guard = Guard(allow=("127.0.0.0/8",), ports=None)

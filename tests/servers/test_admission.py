@@ -40,7 +40,7 @@ def test_what_is_ours_is_out_of_reach(tmp_path: Path) -> None:
         depth=3,
         produced_by="person",
         idempotency_key="x",
-        extras={"agent_http": {"metadata": {"a": 1}}, "parent_model": "anthropic:claude-opus-4-1"},
+        extras={"agent_http": {"metadata": {"a": 1}}, "parent_model": "anthropic:claude-opus-4-1", "plan": {}},
     )
     admitted = admit(tmp_path, wish, caller(max_tokens=1000, max_cost_usd=0.5, effects=("read", "write")))
     task = admitted.task
@@ -55,7 +55,7 @@ def test_what_is_ours_is_out_of_reach(tmp_path: Path) -> None:
     assert task.limits == Limits(timeout_s=60.0, tokens=1000, cost_usd=0.5)
     assert (admitted.budget.timeout_s, admitted.budget.tokens, admitted.budget.cost_usd) == (60.0, 1000, 0.5)
     assert admitted.effects == ("read", "write")
-    assert task.extras == {"http": wish.extras}
+    assert task.extras == {"agent_http": {"metadata": {"a": 1}}}
     assert (task.instruction, task.parameters, task.context) == ("hello", {"name": "Ada"}, wish.context)
 
 
@@ -163,6 +163,9 @@ def test_a_key_has_as_many_runs_at_once_as_it_may(tmp_path: Path) -> None:
             client = server.client_for("ci", concurrent=1)
             deferred = {"prefer": "respond-async"}
             first = await client.post("/agents/general/sleeper/sleeper", json={"seconds": 60}, headers=deferred)
+            again = {"idempotency-key": "order-7", **deferred}
+            refused = await client.post("/agents/general/greet/greet", json={"name": "Ada"}, headers=again)
+            assert refused.status_code == 429
             second = await client.post("/agents/general/greet/greet", json={"name": "Ada"})
             assert (second.status_code, second.headers["retry-after"]) == (429, "1")
             assert (await client.delete(first.headers["location"])).status_code == 200

@@ -123,5 +123,14 @@ def test_one_key_is_one_call(tmp_path: Path) -> None:
             assert other.status_code == 409
             assert "order-7" in other.json()["error"]["message"]
             assert len(await server.engine.list()) == 1
+            counted = (await server.client.get("/metrics")).text
+            assert 'retinue_runs_total{agent="greet",door="http",outcome="success"} 1.0' in counted
+            # Nor does it take another of the runs that a key may have at once.
+            ada = server.client_for("ada", concurrent=1)
+            slow, deferred = "/agents/general/sleeper/sleeper", {**key, "prefer": "respond-async"}
+            begun = await ada.post(slow, json={"seconds": 60}, headers=deferred)
+            same = await ada.post(slow, json={"seconds": 60}, headers=deferred)
+            assert (same.status_code, same.headers["location"]) == (202, begun.headers["location"])
+            await ada.delete(begun.headers["location"])
 
     asyncio.run(main())

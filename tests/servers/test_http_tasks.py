@@ -269,7 +269,7 @@ def test_runs_are_listed_a_page_at_a_time(tmp_path: Path) -> None:
 
 MODULE = """
 async def run_agent(prompt, chat_history=None, memory=None, config=None):
-    return {"content": f"{prompt} {chat_history} {memory}", "response_time_secs": 0.1, "traces": []}
+    return {"content": f"{prompt} {chat_history} {memory} {config}", "response_time_secs": 0.1, "traces": []}
 """
 
 
@@ -284,8 +284,8 @@ def test_run_agent_asks_the_active_module_with_all_that_came(tmp_path: Path) -> 
             assert (refused.status_code, "effects" in refused.text) == (403, True)  # it does not say what it touches
             host = server.client_for("host", effects=("read", "write", "network"))
             for body, content in [
-                ({"prompt": "Ada", "chat_history": "user: Hi", "memory": "rain"}, "Ada user: Hi rain"),
-                ({"prompt": "Ada"}, "Ada None None"),
+                ({"prompt": "Ada", "chat_history": "user: Hi", "memory": "rain"}, "Ada user: Hi rain None"),
+                ({"prompt": "Ada", "config": {"tool_root": "x"}}, "Ada None None {'tool_root': 'x'}"),
             ]:
                 response = await host.post("/run_agent", json=body)
                 assert (response.status_code, response.json()["content"]) == (200, content)

@@ -45,7 +45,25 @@ def test_requests_and_runs_are_counted_and_nobody_is_named(tmp_path: Path) -> No
     asyncio.run(main())
 
 
-def test_the_span_of_a_request_stands_below_its_callers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+A2A_CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "SendMessage",
+    "params": {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}},
+}
+
+
+MCP_CALL = {**A2A_CALL, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "Ada"}}}
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/agents/general/greet/greet", {"name": "Ada"}), ("/agents/general/greet/a2a", A2A_CALL), ("/mcp", MCP_CALL)],
+)
+def test_the_span_of_a_request_stands_below_its_callers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, object]
+) -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(telemetry, "_tracer", lambda: trace.get_tracer("retinue", tracer_provider=provider))
@@ -53,9 +71,13 @@ def test_the_span_of_a_request_stands_below_its_callers(tmp_path: Path, monkeypa
 
     async def main() -> None:
         async with running(tmp_path) as server:
-            await server.client.post(
-                "/agents/general/greet/greet", json={"name": "Ada"}, headers={"traceparent": caller}
-            )
+            headers = {"traceparent": caller, "a2a-version": "1.0", "accept": "application/json, text/event-stream"}
+            if path == "/mcp":
+                opening = {**A2A_CALL, "method": "initialize", "params": HELLO}
+                opened = await server.client.post(path, json=opening, headers={"accept": headers["accept"]})
+                headers["mcp-session-id"] = opened.headers["mcp-session-id"]
+                exporter.clear()
+            assert (await server.client.post(path, json=body, headers=headers)).status_code == 200
 
     asyncio.run(main())
     spans = {span.name: span for span in exporter.get_finished_spans()}

@@ -140,3 +140,45 @@ def test_what_one_caller_tells_an_agent_is_not_for_the_next(tmp_path: Path, fold
             "/agents/assistant/personal-assistant/tasks", json=body, headers={"authorization": f"Bearer {secret}"}
         )
         assert (answer.status_code, "plants" in answer.text) == (200, False), answer.text
+
+
+def test_a_run_whose_agents_are_not_here_is_left_for_a_server_that_has_them(tmp_path: Path, folder: Path) -> None:
+    file = tmp_path / "late.txt"
+    (folder / "other.py").write_text(AGENTS.replace("patient", "eager"))
+    body = {"id": "t1", "message": {"role": "user", "parts": [{"type": "data", "data": {"file": str(file)}}]}}
+    with serving(tmp_path, folder) as (process, client):
+        begun = client.post("/agents/general/patient/tasks", json=body, headers={"prefer": "respond-async"})
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    file.write_text("at last")
+    with serving(tmp_path, folder, paths=("other.py",)) as (_, client):
+        run_id = begun.json()["id"]
+        assert client.get(f"/runs/{run_id}").json()["stalled"] is True
+    with serving(tmp_path, folder) as (_, client):
+        end = time.monotonic() + 30
+        while state_of(client, begun.headers["location"]) == "working" and time.monotonic() < end:
+            time.sleep(0.05)
+        assert state_of(client, begun.headers["location"]) == "completed"
+
+
+def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
+    json_rpc = {"jsonrpc": "2.0", "id": 1}
+    modern = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+    with serving(tmp_path, folder) as (_, client):
+        capabilities = client.get("/.well-known/agent.json").json()["capabilities"]
+        assert [each["name"] for each in capabilities] == ["greet", "patient"]
+        assert client.post(capabilities[0]["endpoint"], json={"name": "Ada"}).json() == {"value": "Hello, Ada"}
+        card = client.get("/.well-known/agent-card.json").json()
+        assert [each["id"] for each in card["skills"]] == ["greet.greet", "patient.patient"]
+        sent = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
+        send: dict[str, object] = {**json_rpc, "method": "SendMessage", "params": {"message": sent}}
+        task = client.post(card["supportedInterfaces"][0]["url"], json=send, headers={"a2a-version": "1.0"}).json()
+        assert task["result"]["task"]["status"]["message"]["parts"] == [{"text": "Hello, Ada"}]
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        opened = client.post("/mcp", json={**json_rpc, "method": "initialize", "params": hello}, headers=modern)
+        session = {**modern, "mcp-session-id": opened.headers["mcp-session-id"]}
+        client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
+        call = {**json_rpc, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "Ada"}}}
+        assert "Hello, Ada" in client.post("/mcp", json=call, headers=session).text
+        runs = client.get("/runs").json()["runs"]
+        assert {each["labels"]["door"] for each in runs} == {"http", "a2a", "mcp"}

@@ -66,7 +66,8 @@ class _VerbGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in VERBS:
             return None
-        return cast("click.Command", getattr(importlib.import_module("retinue.cli.verbs"), cmd_name.replace("-", "_")))
+        command = getattr(importlib.import_module("retinue.cli.verbs"), cmd_name.replace("-", "_"))
+        return _with_examples(cast("click.Command", command))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):
@@ -80,6 +81,14 @@ class _VerbGroup(click.Group):
             suggestion = f" Did you mean `{near[0]}`?" if near else ' To run a goal, use `retinue run "…"`.'
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _with_examples(command: click.Command) -> click.Command:
+    """`command`, whose help keeps the lines of its examples: click marks them by a backspace, which no raw text has."""
+    command.help = (command.help or "").replace("\\b\n", "\b\n")
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _with_examples(inner)
+    return command
 
 
 @click.group(cls=_VerbGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -8,9 +8,10 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, get_args
 
 from retinue.contract.definition import Effect
+from retinue.contract.model import DialectName
 from retinue.contract.names import fold
 from retinue.contract.task import Budget, Limits, Task
 from retinue.errors import (
@@ -34,6 +35,8 @@ NumberT = TypeVar("NumberT", int, float)
 HOPS_HEADER: Final = "retinue-hops"
 MAX_HOPS: Final = 8
 """Servers that may stand before this one. A ring of servers cannot be seen otherwise."""
+
+_DIALECTS: Final = frozenset(get_args(DialectName))
 
 FREE_USD: Final = 1e-9
 """The cost limit of who pays for nothing: less than any call costs, since with nothing left no agent is called at all,
@@ -195,10 +198,12 @@ class Admission:
     ) -> AdmittedTask:
         """The task that runs for a wish. How often it is tried again is the policy's business, not the peer's.
 
+        What the peer says besides stays in `extras` under the name of its dialect, and nowhere else.
+
         Args:
             caller: Who asks.
             wish: What the body was read as.
-            door: `http`, `a2a` or `mcp`: where what the peer says besides is kept, in `extras`.
+            door: `http`, `a2a` or `mcp`.
             agent: The agent of the route.
             skill: The skill of the route; None where the body may name one of this agent's.
             major: The major version of the route's agent.
@@ -244,7 +249,7 @@ class Admission:
             output=wish.output,
             model=wish.model,
             thinking=wish.thinking,
-            extras={door: wish.extras} if wish.extras else {},
+            extras={name: each for name, each in wish.extras.items() if name in _DIALECTS},
         )
         return AdmittedTask(task, Budget(timeout_s=timeout_s, tokens=tokens, cost_usd=cost_usd), caller.key.effects)
 

@@ -166,6 +166,9 @@ class Service:
         if key:
             run = self.run_of(caller, definition.name, key)
             facts["digest"] = hashlib.sha256(dumps(admitted.task.to_json()).encode()).hexdigest()[:32]
+            with contextlib.suppress(UnknownName):
+                _check_same(await self.engine.get(run, owner=caller.owner), facts["digest"], key)
+                return run
         release = self.admission.take_slot(caller)
         try:
             started = await self.orchestrator.start_task(
@@ -176,10 +179,8 @@ class Service:
                 owner=caller.owner,
                 labels=facts,
             )
-            if key and (await self.engine.get(started)).labels.get("digest") != facts["digest"]:
-                raise Conflict(
-                    f"The id {key[:80]!r} was used for another task.", hint="Use a new id for a new task.", path="/id"
-                )
+            if key:  # another request with it may have come in the same moment
+                _check_same(await self.engine.get(started), facts["digest"], key)
         except BaseException:
             release()
             raise
@@ -218,8 +219,14 @@ class Service:
         text = dumps([caller.owner, agent, key])
         return f"k{hashlib.sha256(text.encode()).hexdigest()[:31]}"
 
-    async def find(self, caller: Caller, run: str, *, agent: str | None = None) -> RunRecord:
+    async def find(self, caller: Caller, run: str, *, agent: str | None = None, of_others: bool = False) -> RunRecord:
         """The record of the caller's run, by the run's id or by the id that the caller gave the task.
+
+        Args:
+            caller: Who asks.
+            run: The id.
+            agent: Whose task it must be.
+            of_others: It may be anybody's: for an operator.
 
         Raises:
             UnknownRun: There is none; another's run is none.
@@ -227,7 +234,7 @@ class Service:
         names = [run] if agent is None else [self.run_of(caller, agent, run), run]
         for name in names:
             with contextlib.suppress(UnknownName):
-                record = await self.engine.get(name, owner=caller.owner)
+                record = await self.engine.get(name, owner=None if of_others else caller.owner)
                 if agent in (None, record.labels.get("agent")):
                     return record
         raise UnknownRun(run)
@@ -367,19 +374,27 @@ class Service:
                         await asyncio.wait({step})
 
     async def resume_stalled(self) -> Sequence[str]:
-        """Go on with the runs of callers that the last server left; gives their ids."""
+        """Go on with the runs of callers that the last server left; gives their ids.
+
+        A run whose agents are not here, or are defined otherwise by now, is left for a server that has them.
+        """
         resumed: list[str] = []
         after = ""
         while page := await self.engine.list(limit=200, where=RunFilter(lifecycle="working", after=after)):
             after = page[-1].cursor
             for record in page:
-                if record.stalled and "door" in record.labels:
-                    try:
-                        await self.engine.resume(record.run)
-                    except RetinueError as error:
-                        _LOGGER.warning("run %s cannot go on: %s", record.run, error.message)
-                    else:
-                        resumed.append(record.run)
+                if not record.stalled or "door" not in record.labels:
+                    continue
+                try:
+                    if changed := self.orchestrator.changed(await self.engine.payload(record.run)):
+                        _LOGGER.warning("run %s is left: not here as it was: %s", record.run, ", ".join(changed))
+                        continue
+                    await self.engine.resume(record.run)
+                except RetinueError as error:
+                    _LOGGER.warning("run %s cannot go on: %s", record.run, error.message)
+                else:
+                    self._watch(record.run, record.labels["door"], record.labels.get("agent", ""), lambda: None)
+                    resumed.append(record.run)
         return resumed
 
     async def keep(self) -> None:
@@ -456,6 +471,17 @@ def public_event(event: Event, *, root: str = "") -> Event | None:
         case _:
             pass
     return Event(event.run, event.node, event.attempt, event.sequence, event.at_ns, body)
+
+
+def _check_same(record: RunRecord, digest: str, key: str) -> None:
+    """See that a run was started by the same request.
+
+    Raises:
+        Conflict: It was another.
+    """
+    if record.labels.get("digest") != digest:
+        message = f"The id {key[:80]!r} was used for another task."
+        raise Conflict(message, hint="Use a new id for a new task.", path="/id")
 
 
 def read_artifact(artifact: Artifact, workspace: Workspace | None, max_bytes: int) -> bytes | None:

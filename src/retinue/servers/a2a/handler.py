@@ -135,10 +135,10 @@ class AgentHandler(RequestHandler):
         config: JsonMapping | None = None
         if configuration.HasField("task_push_notification_config"):
             config = MessageToDict(configuration.task_push_notification_config)
-            await self._push.check(config)
+            await self._push.check(call.caller, config)
         run, after_ns = await take_message(self._service, call, MessageToDict(params))
         if config is not None:
-            await self._push.add(await self._service.engine.get(run), config, call.address)
+            await self._push.add(call.caller, await self._service.engine.get(run), config, call.address)
         return run, after_ns
 
     async def _task(self, call: Call, record: RunRecord, params: Any, *, form: str = "task") -> JsonMapping:
@@ -218,7 +218,7 @@ class AgentHandler(RequestHandler):
     ) -> pb.TaskPushNotificationConfig:
         """Send the updates of a task to an address."""
         record = await call.find(self._service, params.task_id)
-        config = await self._push.add(record, MessageToDict(params), call.address)
+        config = await self._push.add(call.caller, record, MessageToDict(params), call.address)
         return _proto(pb.TaskPushNotificationConfig, config)
 
     @_checked

@@ -97,7 +97,7 @@ async def take_message(service: Service, call: Call, params: JsonMapping) -> tup
     earlier = await _earlier_turns(service, caller, context_id) if context_id else ()
     context = wish.context.model_copy(update={"history": (*earlier, *wish.context.history)})
     extras: JsonMapping = {**wish.extras.get(a2a.NAME, {}), "messageId": message_id}
-    wish = wish.model_copy(update={"extras": extras, "context": context})
+    wish = wish.model_copy(update={"extras": {a2a.NAME: extras}, "context": context})
     labels = {MESSAGE_LABEL: message_id, CONTEXT_LABEL: context_id}
     labels = {key: each for key, each in labels.items() if each}
     if target is None:

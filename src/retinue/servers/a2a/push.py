@@ -16,6 +16,7 @@ from retinue.engine.base import RunRecord
 from retinue.errors import AccessDenied, InvalidInput, NetworkError, RetinueError
 from retinue.servers.a2a.errors import Refusal
 from retinue.servers.a2a.tasks import updates
+from retinue.servers.admission import Caller
 from retinue.servers.service import Service
 from retinue.tools.web.client import WebClient
 from retinue.tools.web.url import parse_url
@@ -49,14 +50,18 @@ class PushSender:
     service: Service
     _targets: dict[str, dict[str, _Target]] = field(default_factory=dict[str, dict[str, _Target]])
 
-    async def check(self, config: Mapping[str, Any]) -> None:
+    async def check(self, caller: Caller, config: Mapping[str, Any]) -> None:
         """See that updates may be sent there.
 
         Raises:
             InvalidInput: It is no address, or what is to be sent with it is no header.
-            AccessDenied: It may not be reached.
+            AccessDenied: It may not be reached, or the caller's key does not cover the network, and the operator has
+                named none for updates.
         """
         url, guard = parse_url(str(config.get("url", ""))), self.service.push_guard
+        if "network" not in caller.key.effects and not guard.allow:
+            hint = "Ask the operator for a key with it: `retinue keys add NAME --effects read,network`."
+            raise AccessDenied("Updates are sent only for a key with the effect `network`.", hint=hint)
         guard.check(url)
         # A name without an address may have one by the time it is needed, and that one is checked too.
         with contextlib.suppress(NetworkError):
@@ -64,10 +69,11 @@ class PushSender:
         if not all(value.isascii() and value.isprintable() for value in _headers(config).values()):
             raise InvalidInput("The token or the credentials hold characters that no header may hold.")
 
-    async def add(self, record: RunRecord, config: Mapping[str, Any], address: str) -> JsonMapping:
+    async def add(self, caller: Caller, record: RunRecord, config: Mapping[str, Any], address: str) -> JsonMapping:
         """Send the updates of a run to one more address, from now on.
 
         Args:
+            caller: Whose run it is.
             record: The run.
             config: `TaskPushNotificationConfig` as JSON.
             address: Where the door is, for links.
@@ -75,7 +81,7 @@ class PushSender:
         Raises:
             RetinueError: See `check`; or there are too many.
         """
-        await self.check(config)
+        await self.check(caller, config)
         name = str(config.get("id") or record.run)
         targets = self._targets.setdefault(record.run, {})
         if len(targets) >= MOST_TARGETS and name not in targets:

@@ -2,8 +2,8 @@
 
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Final
 
 from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.dialects.a2a.wire import ERRORS, is_exact
-from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
+from retinue.errors import InvalidInput, ParseError, RetinueError
 from retinue.servers.a2a.cards import CARD_PATH, agent_card, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
 from retinue.servers.a2a.handler import CALL, AgentHandler
@@ -27,11 +27,17 @@ from retinue.servers.a2a.tasks import DOOR
 from retinue.servers.admission import ANONYMOUS, Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
-from retinue.servers.http.requests import endpoint
-from retinue.servers.http.runs import get_artifact
-from retinue.servers.http.tasks import SEND_TIMEOUT_S, agent_path
+from retinue.servers.requests import (
+    SEND_TIMEOUT_S,
+    Endpoint,
+    agent_of,
+    agent_path,
+    counted,
+    endpoint,
+    get_artifact,
+    routes,
+)
 from retinue.servers.service import Service
-from retinue.telemetry import request_span
 
 VERSIONS: Final = ("1.0", "0.3")
 
@@ -42,8 +48,6 @@ _AGENT: Final = "/agents/{category}/{agent}"
 _TYPES: Final = frozenset({JSON, "application/a2a+json"})
 _CARD_METHODS: Final = {"GetExtendedAgentCard": "1.0", "agent/getAuthenticatedExtendedCard": "0.3"}
 _CARD_PATHS: Final = {"/extendedAgentCard": "1.0", "/v1/card": "0.3"}
-
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class _Context(ServerCallContextBuilder):
@@ -65,20 +69,16 @@ def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] 
     # What the SDK logs quotes requests, and what goes wrong is logged here.
     logging.getLogger("a2a").setLevel(logging.CRITICAL)
     door = _Door(service, base_url, tuple(versions))
-    routes: list[BaseRoute] = []
+    files = endpoint(service, DOOR, get_artifact)
+    every: list[BaseRoute] = []
     for prefix in ("", _AGENT):
-        routes += _twice(f"{prefix}{CARD_PATH}", door.card, "GET")
-        routes += _twice(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", endpoint(service, get_artifact), "GET")
+        every += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
+        every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
         for path, version in _CARD_PATHS.items():
             if version in versions:
-                routes += _twice(f"{prefix}{PATH}{path}", door.extended_card, "GET")
-        routes += door.protocol_routes(f"{prefix}{PATH}")
-    return routes
-
-
-def _twice(path: str, run: Endpoint, *methods: str) -> list[BaseRoute]:
-    """A route with and without a slash at its end."""
-    return [Route(each, run, methods=list(methods)) for each in (path, f"{path}/")]
+                every += routes(f"{prefix}{PATH}{path}", door.extended_card, ["GET"])
+        every += door.protocol_routes(f"{prefix}{PATH}")
+    return every
 
 
 class _Door:
@@ -91,14 +91,14 @@ class _Door:
         more: dict[str, Any] = {"context_builder": _Context(), "enable_v0_3_compat": "0.3" in self._versions}
         rpc = create_jsonrpc_routes(self._handler, path, **more)
         rest = create_rest_routes(self._handler, path_prefix=path, **more)
-        routes: list[BaseRoute] = []
+        every: list[BaseRoute] = []
         for form, group in (("jsonrpc", rpc), ("http", rest)):
             for route in group:
                 # A tenant before the path would match every path there is.
                 if isinstance(route, Route) and not isinstance(route, Mount):
                     methods = route.methods - {"HEAD"} if route.methods else set[str]()
-                    routes += _twice(route.path, self._guarded(route.endpoint, form), *sorted(methods))
-        return routes
+                    every += routes(route.path, self._guarded(route.endpoint, form), sorted(methods))
+        return every
 
     # Cards
 
@@ -142,25 +142,14 @@ class _Door:
             HttpError: There is no such agent: 404.
             AccessDenied: The key does not open it.
         """
-        name = request.path_params.get("agent")
         base_url = self._base_url or str(request.base_url).rstrip("/")
-        if name is None:
+        if "agent" not in request.path_params:
             return Call(caller, None, f"{base_url}{PATH}")
-        try:
-            agent = self._service.agent(name, category=request.path_params["category"])
-        except UnknownName as error:
-            raise HttpError(404, error) from None
-        self._service.admission.check_agent(caller, agent.definition.name, DOOR)
+        agent = agent_of(self._service, request, caller, DOOR)
         return Call(caller, agent, f"{base_url}{agent_path(agent)}{PATH}")
 
     def _guarded(self, run: Endpoint, form: str) -> Endpoint:
         """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
-
-        async def respond(request: Request) -> Response:
-            with request_span(request.method, dict(request.headers)):
-                response = await answer(request)
-            self._service.metrics.count_request(DOOR, request.method, response.status_code)
-            return response
 
         async def answer(request: Request) -> Response:
             request_id: Any = None
@@ -185,7 +174,7 @@ class _Door:
                 return refusal_response(error, form=form, request_id=request_id)
             return self._finish(response, call, form, request_id)
 
-        return respond
+        return counted(self._service, DOOR, answer)
 
     async def _read(self, request: Request) -> JsonValue:
         """The body, read strictly: the SDK takes keys that stand twice, and more.

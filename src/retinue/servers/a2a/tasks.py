@@ -14,7 +14,7 @@ from retinue.dialects.a2a.render import data_part, text_part
 from retinue.dialects.a2a.wire import LIFECYCLES, OUTCOMES
 from retinue.dialects.port import DEFAULT_AGENT
 from retinue.engine.base import RunRecord
-from retinue.servers.http.requests import timestamp
+from retinue.servers.requests import timestamp
 from retinue.servers.service import Service
 
 DOOR: Final = "a2a"
@@ -43,8 +43,8 @@ async def task_json(
     """
     result = await service.state(record)
     # What was done for it on the way, and how long it took, is the operator's to read, in the history.
-    way = {"traces": (), "attempts": (), "duration_ns": None, "versions": Versions()}
-    result = result.model_copy(update={**way, "task_id": record.run})
+    details = {"traces": (), "attempts": (), "duration_ns": None, "versions": Versions()}
+    result = result.model_copy(update={**details, "task_id": record.run})
     body: Any = json.loads(a2a.render_result(result, form=form).text)
     context = context_of(record)
     if "message" in body:

@@ -19,9 +19,10 @@ from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.http import runs, tasks
+from retinue.servers.http.answers import DOOR
 from retinue.servers.http.openapi import docs_page, openapi
-from retinue.servers.http.requests import DOOR, Handler, agent_of, endpoint
 from retinue.servers.metrics import CONTENT_TYPE
+from retinue.servers.requests import Handler, agent_of, endpoint, get_artifact, routes
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
@@ -52,7 +53,7 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
     route = partial(_route, service)
     probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
     # Those of agents first: routes are tried in turn.
-    routes = [
+    every = [
         *route(f"{_AGENT}{_CARD}", GET=partial(show_agent_card, base_url)),
         *route(f"{_AGENT}/tasks", POST=tasks.create_task),
         *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
@@ -69,12 +70,12 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
         *route("/runs/{id}", GET=runs.show_run, DELETE=runs.cancel_run),
         *route("/runs/{id}/events", GET=runs.follow_run),
         *route("/runs/{id}/answers", POST=runs.answer_run),
-        *route("/runs/{id}/artifacts/{number:int}", GET=runs.get_artifact),
+        *route("/runs/{id}/artifacts/{number:int}", GET=get_artifact),
         *route("/runs/{id}/rating", POST=runs.rate_run),
         *route("/approvals", GET=runs.list_approvals),
     ]
     handlers = {HTTPException: _http_error, Exception: _internal_error}
-    return Starlette(routes=probes if probes_only else routes, exception_handlers=handlers)
+    return Starlette(routes=probes if probes_only else every, exception_handlers=handlers)
 
 
 def _route(service: Service, path: str, **handlers: Handler) -> list[Route]:
@@ -88,7 +89,7 @@ def _route(service: Service, path: str, **handlers: Handler) -> list[Route]:
             raise HttpError(405, InvalidInput(message, hint=f"Send {allowed}."), {"allow": allowed})
         return await handlers[method](service, request, caller)
 
-    return [Route(each, endpoint(service, dispatch), methods=_METHODS) for each in (path, f"{path}/")]
+    return routes(path, endpoint(service, DOOR, dispatch), _METHODS)
 
 
 async def show_whole_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
@@ -108,7 +109,7 @@ async def show_whole_card(base_url: str, service: Service, request: Request, cal
 
 async def show_agent_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
     """GET `/agents/{category}/{agent}/.well-known/agent.json`: the card of one agent."""
-    card = _card(agent_of(service, request, caller).definition, base_url)
+    card = _card(agent_of(service, request, caller, DOOR).definition, base_url)
     return Response(json.dumps(card), media_type=JSON)
 
 

@@ -14,15 +14,14 @@ from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome
 from retinue.engine.base import RunFilter, RunRecord
-from retinue.engine.blocking import in_thread
 from retinue.engine.statistics import Rating, Verdict
-from retinue.errors import InvalidInput, MissingFile
+from retinue.errors import InvalidInput
 from retinue.orchestration.follow import RunCursor
 from retinue.servers.admission import Caller
-from retinue.servers.errors import JSON, HttpError
-from retinue.servers.http.requests import json_body, timestamp
-from retinue.servers.http.tasks import SEND_TIMEOUT_S
-from retinue.servers.service import Service, read_artifact
+from retinue.servers.errors import JSON
+from retinue.servers.http.answers import json_body
+from retinue.servers.requests import SEND_TIMEOUT_S, timestamp
+from retinue.servers.service import Service
 
 _MOST: Final = 200
 _LONGEST_COMMENT: Final = 2_000
@@ -88,8 +87,7 @@ async def answer_run(service: Service, request: Request, caller: Caller) -> Resp
     body = await json_body(request)
     if "value" not in body or not body.keys() <= {"value", "question_id"}:
         raise InvalidInput('The body is `{"question_id": …, "value": …}`.', hint="Send these two.")
-    run = request.path_params["id"]
-    record = await (service.engine.get(run) if caller.key.approve else service.find(caller, run))
+    record = await service.find(caller, request.path_params["id"], of_others=caller.key.approve)
     await service.answer(caller, record, str(body.get("question_id") or ""), body["value"])
     return _json({"run": record.run, "answered": True})
 
@@ -98,24 +96,6 @@ async def list_approvals(service: Service, request: Request, caller: Caller) -> 
     """GET `/approvals`: what waits for an operator."""
     del request
     return _json({"approvals": await service.approvals(caller)})
-
-
-async def get_artifact(service: Service, request: Request, caller: Caller) -> Response:
-    """GET `/runs/{id}/artifacts/{n}`: a file that the run's answer names, counted from 0."""
-    record = await _find(service, request, caller)
-    result = await service.state(record)
-    number: int = request.path_params["number"]
-    if number >= len(result.artifacts):
-        message = f"The run has {len(result.artifacts)} artifacts, counted from 0."
-        raise HttpError(404, MissingFile(message, hint="See `result.artifacts` of the run."))
-    artifact = result.artifacts[number]
-    data = await in_thread(read_artifact, artifact, service.orchestrator.workspace, _MOST_BYTES)
-    if data is None:
-        raise HttpError(404, MissingFile(f"{artifact.path!r} is not there any more as the run left it."))
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", artifact.path.rpartition("/")[2])
-    headers = {"content-disposition": f'attachment; filename="{name}"', "x-content-type-options": "nosniff"}
-    media_type = artifact.media_type if _MEDIA_TYPE.fullmatch(artifact.media_type or "") else None
-    return Response(data, 200, headers, media_type=media_type or "application/octet-stream")
 
 
 async def rate_run(service: Service, request: Request, caller: Caller) -> Response:

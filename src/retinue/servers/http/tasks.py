@@ -20,28 +20,16 @@ from retinue.errors import InvalidInput
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError
-from retinue.servers.http.requests import (
-    DOOR,
-    TaskAnswer,
-    agent_of,
-    check_type,
-    is_deferred,
-    json_body,
-    read_json,
-    wait_for_result,
-)
+from retinue.servers.http.answers import DOOR, TaskAnswer, is_deferred, json_body, read_json, wait_for_result
+from retinue.servers.requests import SEND_TIMEOUT_S, agent_of, agent_path, check_type
 from retinue.servers.service import Service, skill_of_route
-
-SEND_TIMEOUT_S: Final = 30.0
-"""How long a reader of events may leave a full buffer unread."""
-
 
 # One skill
 
 
 async def call_skill(service: Service, request: Request, caller: Caller) -> Response:
     """POST or GET `/agents/{category}/{agent}/{skill}`: the parameters in, the output out (P3)."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     try:
         skill = skill_of_route(agent.definition, request.path_params["skill"])
     except InvalidInput as error:
@@ -76,7 +64,7 @@ async def call_skill(service: Service, request: Request, caller: Caller) -> Resp
 
 async def create_task(service: Service, request: Request, caller: Caller) -> Response:
     """POST `…/tasks`: any task or question, routed among this agent's own skills (P1, C47)."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     await read_json(request)
     context = ParseContext(agent=agent.definition.name)
     wish = agent_http.parse_task(await request.body(), context=context, level="strict").value
@@ -98,7 +86,7 @@ _LONGEST_LABEL: Final = 200
 
 async def get_task(service: Service, request: Request, caller: Caller) -> Response:
     """GET `…/tasks/{id}`: what it is at, or has come to (P18)."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
     response = await _record_response(service, agent, record, await service.state(record))
     response.status_code = 200
@@ -107,7 +95,7 @@ async def get_task(service: Service, request: Request, caller: Caller) -> Respon
 
 async def delete_task(service: Service, request: Request, caller: Caller) -> Response:
     """DELETE `…/tasks/{id}`: cancel it. One that has ended stays as it is (P17, P18)."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
     await service.cancel(record)
     return await get_task(service, request, caller)
@@ -115,7 +103,7 @@ async def delete_task(service: Service, request: Request, caller: Caller) -> Res
 
 async def answer_task(service: Service, request: Request, caller: Caller) -> Response:
     """POST `…/tasks/{id}`: answer a question of it, `{"question_id": …, "value": …}` or a message."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
     body = await json_body(request)
     if "value" in body and body.keys() <= {"value", "question_id"}:
@@ -130,7 +118,7 @@ async def answer_task(service: Service, request: Request, caller: Caller) -> Res
 
 async def follow_task(service: Service, request: Request, caller: Caller) -> Response:
     """GET `…/tasks/{id}/events`: content, info, error and eos as server-sent events (P19)."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     record = await service.find(caller, request.path_params["id"], agent=agent.definition.name)
 
     async def lines() -> AsyncGenerator[dict[str, str]]:
@@ -201,7 +189,7 @@ _MESSAGES: Final = {"text/plain": task_signal, "text/markdown": markdown_json}
 
 async def post_message(service: Service, request: Request, caller: Caller) -> Response:
     """POST `…/message`: a body of spec 002 (`text/plain`) or 003 (`text/markdown`); the answer has the same form."""
-    agent = agent_of(service, request, caller)
+    agent = agent_of(service, request, caller, DOOR)
     media_type = check_type(request, *_MESSAGES)
     dialect = _MESSAGES[media_type]
     context = ParseContext(agent=agent.definition.name)
@@ -221,9 +209,3 @@ async def _record_response(service: Service, agent: Agent, record: RunRecord, re
 
 def _started(agent: Agent, run: str) -> Result:
     return Result(task_id=run, agent=agent.definition.name, lifecycle="working")
-
-
-def agent_path(agent: Agent) -> str:
-    """The path of an agent's routes, without the last part."""
-    definition = agent.definition
-    return agent_http.route(definition.category, definition.name, "tasks").removesuffix("/tasks")

@@ -56,6 +56,7 @@ from retinue.servers.mcp.tools import (
     skill_tools,
 )
 from retinue.servers.service import Service, UnknownRun, read_artifact
+from retinue.telemetry import request_span
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
@@ -291,7 +292,8 @@ class _Endpoint:
         except RetinueError as error:
             await error_response(error, rpc=True)(scope, receive, watched_send)
         else:
-            await self._answer(caller, scope, receive, watched_send)
+            with request_span(scope["method"], dict(Headers(scope=scope))):
+                await self._answer(caller, scope, receive, watched_send)
             if is_open and self._service.closing.is_set():
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         self._service.metrics.count_request(DOOR, scope["method"], status)

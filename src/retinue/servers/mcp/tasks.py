@@ -1,6 +1,5 @@
 """Long calls as tasks: the extension `io.modelcontextprotocol/tasks`. A task is a run, and its id the run's."""
 
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import mcp_types as types
@@ -14,6 +13,7 @@ from retinue.servers.admission import Caller
 from retinue.servers.mcp.calls import Context, can_ask, take_responses
 from retinue.servers.mcp.questions import by_key, input_requests
 from retinue.servers.mcp.tools import McpSkill, tool_result
+from retinue.servers.requests import timestamp
 from retinue.servers.service import LONGEST_S, Service, UnknownRun
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
@@ -61,8 +61,8 @@ def task_json(record: RunRecord, *, status: str = "working") -> JsonMapping:
     return {
         "taskId": record.run,
         "status": status,
-        "createdAt": _timestamp(record.started_ns),
-        "lastUpdatedAt": _timestamp(record.ended_ns or record.started_ns),
+        "createdAt": timestamp(record.started_ns),
+        "lastUpdatedAt": timestamp(record.ended_ns or record.started_ns),
         "ttlMs": _TTL_MS,
         "pollIntervalMs": _POLL_MS,
     }
@@ -123,7 +123,3 @@ def _knows_tasks(context: Context) -> bool:
     capabilities = context.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS and TASKS in (extensions or {})
-
-
-def _timestamp(at_ns: int) -> str:
-    return datetime.fromtimestamp(at_ns / 1_000_000_000, UTC).isoformat(timespec="milliseconds")

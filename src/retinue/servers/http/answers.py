@@ -1,16 +1,13 @@
-"""What handlers share: who asks, what is in the body, and how an answer is written."""
+"""How a body is read, an answer waited for and written, by the door of spec 004."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from retinue.agents.port import Agent
 from retinue.contract import json
 from retinue.contract.event import QuestionAsked
 from retinue.contract.json import JsonObject, JsonValue
@@ -18,55 +15,18 @@ from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import agent_http
 from retinue.engine.base import RunRecord
-from retinue.errors import InvalidInput, ParseError, RetinueError, UnknownName
+from retinue.errors import InvalidInput, ParseError
 from retinue.orchestration.follow import follow_run
 from retinue.servers.admission import Caller
-from retinue.servers.errors import JSON, HttpError, error_response
+from retinue.servers.errors import JSON, HttpError
 from retinue.servers.guard import MAX_BODY, MAX_DEPTH
+from retinue.servers.requests import check_type, timestamp
 from retinue.servers.service import LONGEST_S, Service
-from retinue.telemetry import request_span
 
 DOOR: Final = "http"
 
 RUN_HEADER: Final = "retinue-run"
 """The header of every answer that a run stands behind."""
-
-Handler: TypeAlias = Callable[["Service", Request, Caller], Awaitable[Response]]
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
-
-
-def endpoint(service: Service, handler: Handler) -> Endpoint:
-    """`handler` as Starlette calls it: authenticated, counted, and with errors told as data."""
-
-    async def respond(request: Request) -> Response:
-        with request_span(request.method, dict(request.headers)):
-            try:
-                caller = service.admission.authenticate(request.headers)
-                service.admission.check_rate(caller)
-                response = await handler(service, request, caller)
-            except (RetinueError, HttpError) as error:
-                response = error_response(error)
-        if service.is_unrecorded:
-            response.headers["retinue-warning"] = "The history cannot be written."
-        service.metrics.count_request(DOOR, request.method, response.status_code)
-        return response
-
-    return respond
-
-
-def agent_of(service: Service, request: Request, caller: Caller) -> Agent:
-    """The agent of the route; one that the key does not open is none.
-
-    Raises:
-        HttpError: There is none: 404.
-    """
-    name, category = request.path_params["agent"], request.path_params["category"]
-    try:
-        agent = service.agent(name, category=category)
-    except UnknownName as error:
-        raise HttpError(404, error) from None
-    service.admission.check_agent(caller, agent.definition.name, DOOR)
-    return agent
 
 
 async def read_json(request: Request) -> JsonValue:
@@ -93,21 +53,6 @@ async def json_body(request: Request) -> JsonObject:
     if not isinstance(value, dict):
         raise InvalidInput("The body is a JSON object.", hint="Send `{…}`.")
     return value
-
-
-def check_type(request: Request, *types: str) -> str:
-    """The content type of the body, which must be one of `types`.
-
-    Raises:
-        HttpError: It is none of them: 415.
-    """
-    said = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if said not in types:
-        message = f"The body is {said[:80]!r}." if said else "The content type of the body is not said."
-        raise HttpError(
-            415, InvalidInput(message, hint=f"Send {' or '.join(types)}."), {"accept-post": ", ".join(types)}
-        )
-    return said
 
 
 def is_deferred(request: Request, timeout_s: float | None = None) -> bool:
@@ -191,8 +136,3 @@ class TaskAnswer:
         except InvalidInput:  # an output that looks like an error or a record can only be told in a record
             text = agent_http.render_result(result, form="task").text
         return Response(text, status, headers, media_type=JSON)
-
-
-def timestamp(at_ns: int) -> str:
-    """RFC 3339, in UTC."""
-    return datetime.fromtimestamp(at_ns / 1_000_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
