@@ -38,6 +38,7 @@ from retinue.servers.service import Service
 REQUESTS = 300
 STREAMS = 1_000
 RUNS = 100_000
+IDLE = 10_000
 BODY = b'{"number": 7}'
 PATH = "/agents/general/square/square"
 CONNECTIONS = (1, 8, 32, 128)
@@ -85,6 +86,9 @@ def measure() -> Iterator[Row]:
     )
     yield Row("serve: events lost by these", lost, "events", 0)
     with tempfile.TemporaryDirectory() as folder:
+        seconds = asyncio.run(_idle(Path(folder)))
+    yield Row(f"serve: an answer beside {IDLE:,} idle connections", seconds * 1e3, "ms", 1000)
+    with tempfile.TemporaryDirectory() as folder:
         yield from _pages(Path(folder))
 
 
@@ -99,11 +103,12 @@ async def _costs(folder: Path) -> tuple[float, float, float]:
     """Seconds of CPU of a server for one request of each kind, in turns; the client is a process of its own."""
     with Journal(folder / "journal.sqlite3") as journal:
         async with _service(folder, journal=None) as plain, _service(folder, journal=journal) as kept:
-            apps = [(bare_app(), plain), (application(plain), plain), (application(kept), kept)]
+            # Made anew for each turn: an application is opened and closed once.
+            apps = [(bare_app, plain), (lambda: application(plain), plain), (lambda: application(kept), kept)]
             figures: list[list[float]] = [[], [], []]
             for _ in range(4):
-                for (app, service), costs in zip(apps, figures, strict=True):
-                    costs.append(await _cost(app, service))
+                for (make_app, service), costs in zip(apps, figures, strict=True):
+                    costs.append(await _cost(make_app(), service))
     bare, plain_s, kept_s = (min(costs[1:]) for costs in figures)
     return bare, plain_s, kept_s
 
@@ -210,6 +215,33 @@ async def _streams(folder: Path) -> tuple[float, int]:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return (peak - before) / STREAMS / 1000, sum(whole - count for count in counts)
+
+    return await _serving(folder, work)
+
+
+_IDLE_CLIENT = f"""
+import resource, socket, sys, time
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
+address = ("127.0.0.1", int(sys.argv[1]))
+lines = [socket.create_connection(address) for _ in range({IDLE})]
+began = time.perf_counter()
+with socket.create_connection(address) as line:
+    line.sendall({_request(PATH)!r})
+    assert line.recv(4096).startswith(b"HTTP/1.1 200")
+print(time.perf_counter() - began)
+"""
+
+
+async def _idle(folder: Path) -> float:
+    """Seconds that an answer takes while others hold connections and say nothing."""
+
+    async def work(_: Service, port: int) -> float:
+        client = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _IDLE_CLIENT, str(port), stdout=asyncio.subprocess.PIPE
+        )
+        out, _errors = await client.communicate()
+        return float(out)
 
     return await _serving(folder, work)
 

@@ -122,9 +122,10 @@ def test_nobody_else_is_asked_when_it_fails():
 def test_words_alone_are_routed_among_the_agents_own_skills_or_rejected_with_their_names():
     result, _, _ = asked(Task(id="t", agent="desk", instruction="let some air in"), Desk, square)
     assert (result.skill, result.data) == ("window", "opened")
-    result, _, _ = asked(Task(id="t", agent="desk", instruction="square 12"), Desk, square)
-    assert result.outcome == "rejected"
-    assert {"window", "count"} <= set(result.fault.suggestions)
+    for words in ("square 12", "", "  "):  # no words name no skill, also where one needs nothing else
+        result, _, _ = asked(Task(id="t", agent="desk", instruction=words), Desk, square)
+        assert result.outcome == "rejected"
+        assert {"window", "count"} <= set(result.fault.suggestions)
     with pytest.raises(UnknownName):
         asked(Task(id="t", agent="nobody"), Desk)
 

@@ -346,9 +346,8 @@ class Orchestrator:
         definition, major = self._find(agent)
         name = skill if skill is not None or definition.default_skill is None else definition.default_skill.name
         target_skill = None if name is None else definition.skill(name)
-        if name is None or (
-            target_skill is not None and target_skill.instruction_field and instruction.strip() and not parameters
-        ):
+        takes_words = target_skill is not None and target_skill.instruction_field and not parameters
+        if instruction.strip() and (name is None or takes_words):
             from retinue.orchestration.reader.planner import read_words  # noqa: PLC0415 - a call in full needs none
 
             read = read_words(definition, instruction, self._environment(), skill=name, likeness=self.likeness)

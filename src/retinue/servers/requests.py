@@ -7,7 +7,8 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Receive, Scope, Send
 
 from retinue.agents.port import Agent
 from retinue.dialects import agent_http
@@ -21,6 +22,7 @@ from retinue.telemetry import request_span
 SEND_TIMEOUT_S: Final = 30.0
 """How long a reader of events may leave a full buffer unread."""
 
+_ROUTE: Final = "retinue.route"
 _MOST_BYTES: Final = 64 * 2**20
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,60}")
 
@@ -59,6 +61,28 @@ def endpoint(service: Service, door: str, handler: Handler) -> Endpoint:
 def routes(path: str, run: Endpoint, methods: Sequence[str]) -> list[Route]:
     """A route with and without a slash at its end."""
     return [Route(each, run, methods=methods) for each in (path, f"{path}/")]
+
+
+class RouteGroup(BaseRoute):
+    """Routes whose paths all hold `/word`: other requests are spared trying each of them, a tenth of a call."""
+
+    def __init__(self, word: str, routes: Sequence[BaseRoute]) -> None:
+        self._part, self._routes = f"/{word}", routes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether one of them takes the request, as Starlette's router asks; a path is told from a method."""
+        best: tuple[Match, Scope] = (Match.NONE, {})
+        for route in self._routes if self._part in scope["path"] else ():
+            match, child_scope = route.matches(scope)
+            if match.value > best[0].value:
+                best = match, {**child_scope, _ROUTE: route}
+            if match is Match.FULL:
+                break
+        return best
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the one that matched answer."""
+        await scope[_ROUTE].handle(scope, receive, send)
 
 
 def agent_of(service: Service, request: Request, caller: Caller, door: str) -> Agent:

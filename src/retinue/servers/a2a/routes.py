@@ -30,6 +30,7 @@ from retinue.servers.guard import MAX_BODY, MAX_DEPTH
 from retinue.servers.requests import (
     SEND_TIMEOUT_S,
     Endpoint,
+    RouteGroup,
     agent_of,
     agent_path,
     counted,
@@ -70,15 +71,16 @@ def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] 
     logging.getLogger("a2a").setLevel(logging.CRITICAL)
     door = _Door(service, base_url, tuple(versions))
     files = endpoint(service, DOOR, get_artifact)
+    cards: list[BaseRoute] = []
     every: list[BaseRoute] = []
     for prefix in ("", _AGENT):
-        every += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
+        cards += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
         every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
         for path, version in _CARD_PATHS.items():
             if version in versions:
                 every += routes(f"{prefix}{PATH}{path}", door.extended_card, ["GET"])
         every += door.protocol_routes(f"{prefix}{PATH}")
-    return every
+    return [*cards, RouteGroup("a2a", every)]
 
 
 class _Door:

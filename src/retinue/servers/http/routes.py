@@ -22,7 +22,7 @@ from retinue.servers.http import runs, tasks
 from retinue.servers.http.answers import DOOR
 from retinue.servers.http.openapi import docs_page, openapi
 from retinue.servers.metrics import CONTENT_TYPE
-from retinue.servers.requests import Handler, agent_of, endpoint, get_artifact, routes
+from retinue.servers.requests import Handler, RouteGroup, agent_of, endpoint, get_artifact, routes
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
@@ -52,14 +52,16 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
 
     route = partial(_route, service)
     probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
-    # Those of agents first: routes are tried in turn.
-    every = [
+    agents = [
         *route(f"{_AGENT}{_CARD}", GET=partial(show_agent_card, base_url)),
         *route(f"{_AGENT}/tasks", POST=tasks.create_task),
         *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
         *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
         *route(f"{_AGENT}/message", POST=tasks.post_message),
         *route(f"{_AGENT}/{{skill}}", **dict.fromkeys(_METHODS, tasks.call_skill)),
+    ]
+    every = [
+        RouteGroup("agents", agents),
         *route(_CARD, GET=partial(show_whole_card, base_url)),
         *route("/openapi.json", GET=partial(show_openapi, base_url)),
         *route("/docs", GET=show_docs),
