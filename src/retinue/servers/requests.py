@@ -30,7 +30,7 @@ Handler: TypeAlias = Callable[["Service", Request, Caller], Awaitable[Response]]
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def counted(service: Service, door: str, answer: Endpoint) -> Endpoint:
+def instrument(service: Service, door: str, answer: Endpoint) -> Endpoint:
     """`answer` within a span, with a warning while nothing is recorded, and counted."""
 
     async def respond(request: Request) -> Response:
@@ -55,7 +55,7 @@ def endpoint(service: Service, door: str, handler: Handler) -> Endpoint:
         except (RetinueError, HttpError) as error:
             return error_response(error)
 
-    return counted(service, door, answer)
+    return instrument(service, door, answer)
 
 
 def routes(path: str, run: Endpoint, methods: Sequence[str]) -> list[Route]:

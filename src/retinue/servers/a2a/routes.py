@@ -33,9 +33,9 @@ from retinue.servers.requests import (
     RouteGroup,
     agent_of,
     agent_path,
-    counted,
     endpoint,
     get_artifact,
+    instrument,
     routes,
 )
 from retinue.servers.service import Service
@@ -176,7 +176,7 @@ class _Door:
                 return refusal_response(error, form=form, request_id=request_id)
             return self._finish(response, call, form, request_id)
 
-        return counted(self._service, DOOR, answer)
+        return instrument(self._service, DOOR, answer)
 
     async def _read(self, request: Request) -> JsonValue:
         """The body, read strictly: the SDK takes keys that stand twice, and more.
