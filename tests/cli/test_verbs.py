@@ -9,6 +9,7 @@ import click
 import pytest
 
 from retinue.cli.app import VERBS, cli
+from tests.cli.conftest import Give
 
 
 def commands() -> Iterator[click.Command]:
@@ -40,3 +41,12 @@ def test_code_takes_exactly_the_options_of_its_declaration(command: click.Comman
     names, target = arguments_of(command.callback, {str(each.name) for each in command.params})
     if target:  # else the code is in `verbs` itself
         inspect.signature(code(target)).bind(**dict.fromkeys(names))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_examples_in_the_help_of_a_verb_stand_one_a_line(retinue: Give, verb: str) -> None:
+    shown = retinue(verb, "--help").out
+    assert "\\b" not in shown
+    assert "\b" not in shown
+    examples = [line for line in shown.splitlines() if line.startswith("    retinue ")]
+    assert all(line.count("retinue ") == 1 or "&&" in line for line in examples)
