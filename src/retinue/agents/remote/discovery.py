@@ -9,11 +9,11 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import Field
 
@@ -21,12 +21,14 @@ from retinue.agents.load.a2a_card import load_a2a_card
 from retinue.agents.port import Agent
 from retinue.agents.private_file import PrivateFile
 from retinue.agents.remote.http_agent import HttpAgent
-from retinue.agents.remote.peer import GENERIC, MAX_SKILLS, Peer, checked_definition
+from retinue.agents.remote.mcp_servers import HttpServer, McpServer
+from retinue.agents.remote.peer import MAX_SKILLS, Peer, checked_definition
 from retinue.contract import json
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
 from retinue.contract.finding import Finding, summarise_findings
 from retinue.contract.json import JsonObject
 from retinue.contract.model import Model
+from retinue.contract.names import fold
 from retinue.dialects import agent_http
 from retinue.dialects.a2a.card import card_version
 from retinue.errors import (
@@ -40,6 +42,9 @@ from retinue.errors import (
 )
 from retinue.tools.web.client import WebClient, WebResponse, status_error
 from retinue.tools.web.url import ANYWHERE, Guard, WebUrl, why_not_public
+
+if TYPE_CHECKING:
+    from retinue.agents.remote.mcp_agent import McpAgent
 
 MAX_CARD: Final = 256 * 2**10
 """Bytes of a card."""
@@ -88,7 +93,7 @@ class KnownCards(Model):
 
 def card_store(folder: Path) -> PrivateFile[KnownCards]:
     """The cards that are kept in `folder`."""
-    return PrivateFile(folder / "cards.json", KnownCards(), name="store of cards", command="retinue agents --refresh")
+    return PrivateFile(folder / "cards.json", KnownCards(), name="store of cards", command="retinue agents URL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,44 +104,44 @@ class FoundAgents:
         error: Why there is no agent.
     """
 
-    peer: Peer
     agents: tuple[Agent, ...] = ()
     findings: tuple[Finding, ...] = ()
     error: RetinueError | None = None
 
 
 class RemoteAgents:
-    """Agents at URLs, until it is left.
+    """Agents at URLs. Inside an `async with` their connections are kept; outside each call has its own.
 
         async with retinue.connect("https://agents.example.com/sales") as remote:
             result = await retinue.call(remote.agents[0], "How did sales do this year?")
 
     Args:
         peers: Where they answer.
+        servers: MCP servers that are agents too, as `read_servers` gives them.
         store: Where their cards are kept between runs; None keeps none.
         guard: How names become addresses.
         timeout_s: Seconds in which each must have said what it is.
-        strict: A peer that cannot be read is an error; otherwise it is a finding.
 
     Attributes:
-        agents: All that answer.
-        found: The same peer by peer, with what was found.
+        found: What each came to, once read.
     """
 
     def __init__(
         self,
         peers: Iterable[Peer],
         *,
+        servers: Iterable[McpServer] = (),
         store: PrivateFile[KnownCards] | None = None,
         guard: Guard = ANYWHERE,
         timeout_s: float = DISCOVERY_S,
-        strict: bool = True,
     ) -> None:
         self._peers = tuple(peers)
+        self._servers = tuple(servers)
         self._store = store
         self._guard = guard
         self._timeout_s = timeout_s
-        self._strict = strict
+        self._clients: list[WebClient] = []
+        self._mcp_agents: list[McpAgent] = []
         self._stack = AsyncExitStack()
         self.found: tuple[FoundAgents, ...] = ()
 
@@ -150,19 +155,35 @@ class RemoteAgents:
         """Everything that was found about their cards."""
         return tuple(finding for each in self.found for finding in each.findings)
 
-    async def __aenter__(self) -> Self:
-        """Read every card, side by side.
+    async def read(self) -> None:
+        """Find out what each is, side by side. What cannot be read has an `error` in `found`."""
+        finds = [*map(self._find, self._peers), *map(self._find, self._servers)]
+        self.found = tuple(await asyncio.gather(*finds))
+
+    def check(self) -> None:
+        """See that each could be read.
 
         Raises:
-            RetinueError: One cannot be read, and `strict` is set.
+            RetinueError: One could not, for the reason that it gives.
+        """
+        for each in self.found:
+            if each.error is not None:
+                raise each.error
+
+    async def __aenter__(self) -> Self:
+        """Read what has not been read, and keep connections from now on.
+
+        Raises:
+            RetinueError: One cannot be read.
         """
         try:
-            self.found = tuple(await asyncio.gather(*map(self._find, self._peers)))
-            failed = next((each.error for each in self.found if each.error is not None), None)
-            if failed is not None and self._strict:
-                raise failed
+            if not self.found:
+                await self.read()
+                self.check()
+            for client in self._clients:
+                await self._stack.enter_async_context(client)
         except BaseException:
-            await self._stack.aclose()
+            await self.aclose()
             raise
         return self
 
@@ -172,28 +193,31 @@ class RemoteAgents:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of every connection."""
+        """Let go of every connection; programs are ended."""
+        await asyncio.gather(*(agent.aclose() for agent in self._mcp_agents))
         await self._stack.aclose()
 
-    async def _find(self, peer: Peer) -> FoundAgents:
+    async def _find(self, peer: Peer | McpServer) -> FoundAgents:
         try:
             async with asyncio.timeout(self._timeout_s):
-                return await self._read(peer)
+                if isinstance(peer, Peer):
+                    return await self._read(peer)
+                return await self._start(peer, name=peer.name, place=f"mcp:{peer.name}")
         except TimeoutError:
             message = f"{peer} did not say within {self._timeout_s:g} seconds what it is."
             error: RetinueError = DeadlineExceeded(message, hint="Check the URL, or try later.")
         except RetinueError as failed:
             error = failed
-        finding = Finding(
-            rule="remote/unreachable", message=error.message, fix=error.hint, severity="error", file=peer.url.text
-        )
-        return FoundAgents(peer, findings=(finding,), error=error)
+        finding = Finding(rule="remote/unreachable", message=error.message, fix=error.hint, severity="error")
+        return FoundAgents(findings=(finding,), error=error)
 
     async def _read(self, peer: Peer) -> FoundAgents:
-        known = self._store.read().cards.get(peer.url.text) if self._store is not None else None
+        known: KnownCard | None = None
+        with suppress(RetinueError):  # a damaged store is written anew
+            known = self._store.read().cards.get(peer.url.text) if self._store is not None else None
         addresses = known.addresses if known is not None else await self._closed_addresses(peer.url)
-        guard = replace(self._guard, allow=addresses, ports=None)
-        client = await self._stack.enter_async_context(WebClient(guard, proxy="use"))
+        client = WebClient(replace(self._guard, allow=addresses, ports=None), proxy="use")
+        self._clients.append(client)
         if known is not None and time.time() < known.read_s + known.fresh_s:
             return _agents_of(peer, known, client)
         refusals: list[str] = []
@@ -204,10 +228,28 @@ class RemoteAgents:
                 found = _agents_of(peer, card, client, before=known)
                 self._keep(peer, card)
                 return found
-        from retinue.agents.remote.mcp_agent import connect_mcp_agent  # noqa: PLC0415 - only where there is no card
+        headers = {"Authorization": f"Bearer ${{{peer.key_variable}}}"} if peer.key_variable else {}
+        server = HttpServer(peer.name or fold(peer.url.authority), peer.url.text, headers)
+        try:
+            return await self._start(server, name=peer.name, place=peer.url.text, environ=peer.environ)
+        except RetinueError as error:
+            if not refusals:
+                raise
+            raise OutputInvalid(
+                f"{peer.url.text!r} is no agent that can be called: there is no card at {', '.join(refusals)}, and no "
+                f"MCP server at {peer.url.target}: {error.message}",
+                hint="Name the URL where an agent, its card or an MCP server is.",
+            ) from error
 
-        agent = await connect_mcp_agent(peer, self._stack, tried=refusals)
-        return FoundAgents(peer, (agent,), agent.findings)
+    async def _start(
+        self, server: McpServer, *, name: str, place: str, environ: Mapping[str, str] | None = None
+    ) -> FoundAgents:
+        from retinue.agents.remote.mcp_agent import McpAgent  # noqa: PLC0415 - only where there is no card
+
+        agent = McpAgent(server, environ=environ)
+        self._mcp_agents.append(agent)
+        await agent.start(name=name, place=place)
+        return FoundAgents((agent,), agent.findings)
 
     async def _closed_addresses(self, url: WebUrl) -> tuple[str, ...]:
         """The addresses of the host, when the user named one that is not open to everybody."""
@@ -308,10 +350,12 @@ def _agents_of(peer: Peer, card: KnownCard, client: WebClient, *, before: KnownC
         else:
             from retinue.agents.remote.a2a_agent import A2aAgent  # noqa: PLC0415 - takes the SDK, where it is used
 
-            checked = checked_definition(definition, peer, has_generic=len(definition.skills) > 1)
+            checked = checked_definition(
+                definition, name=peer.name, place=peer.url.text, has_generic=len(definition.skills) > 1
+            )
             agents.append(A2aAgent(checked, card=value, peer=peer, client=client))
     where = {"file": card.url}
-    return FoundAgents(peer, tuple(agents), tuple(each.model_copy(update=where) for each in findings))
+    return FoundAgents(tuple(agents), tuple(each.model_copy(update=where) for each in findings))
 
 
 def _definitions(peer: Peer, card: KnownCard) -> tuple[tuple[Definition, ...], list[Finding], JsonObject]:
@@ -343,10 +387,10 @@ def _http_agent(definition: Definition, peer: Peer, client: WebClient, findings:
     endpoints = definition.extras.get(agent_http.NAME, {}).get("endpoints")  # kept where they are not the usual ones
     usual = {"tasks": agent_http.route(definition.category, definition.name, "tasks")}
     generic = (usual if endpoints is None else endpoints).get("tasks")
-    checked = checked_definition(definition, peer, has_generic=generic is not None)
+    checked = checked_definition(definition, name=peer.name, place=peer.url.text, has_generic=generic is not None)
     skills: list[Skill] = []
     for skill in checked.skills:
-        path = skill.path or (generic if skill.name == GENERIC else "") or ""
+        path = skill.path or (generic if skill.name == GENERIC_SKILL else "") or ""
         path = path if path.startswith(("/", "http://", "https://")) else f"/{path}"
         try:
             peer.same_origin(peer.url.join(path))
@@ -365,20 +409,29 @@ def connect(
     keys: Mapping[str, str] | None = None,
     pins: Mapping[str, str] | None = None,
     timeout_s: float = DISCOVERY_S,
+    **named_urls: str,
 ) -> RemoteAgents:
-    """The agents at `urls`: of A2A, of spec 004, or an MCP server (P7).
+    """The agents at URLs: of A2A, of spec 004, or the tools of an MCP server (P7).
 
-        async with retinue.connect("https://agents.example.com/sales") as remote:
+        async with retinue.connect(sales="https://agents.example.com/sales") as remote:
             result = await retinue.call(remote.agents[0], "How did sales do this year?")
 
     Args:
-        urls: Each the place of an agent, of its card, or of an MCP server.
+        urls: Each the place of an agent, of its card, or of an MCP server. Such an agent is called `remote_` and what
+            it calls itself.
         keys: The environment variable of the key that is sent to a URL, as a bearer token, by the URL.
         pins: The SHA-256 of the only card that is accepted, by the URL.
         timeout_s: Seconds in which each must have said what it is.
+        named_urls: The same with a name for the agent.
 
     Raises:
         InvalidInput: One is no http or https URL.
     """
-    peers = [Peer.at(url, key_variable=(keys or {}).get(url, ""), digest=(pins or {}).get(url, "")) for url in urls]
-    return RemoteAgents(peers, timeout_s=timeout_s)
+    places = [*(("", url) for url in urls), *named_urls.items()]
+    return RemoteAgents(
+        [
+            Peer.at(url, name=name, key_variable=(keys or {}).get(url, ""), digest=(pins or {}).get(url, ""))
+            for name, url in places
+        ],
+        timeout_s=timeout_s,
+    )

@@ -10,9 +10,9 @@ from typing import Final, cast
 from urllib.parse import urlencode
 
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.remote.peer import GENERIC, Peer, outgoing_task, remote_reply
+from retinue.agents.remote.peer import Peer, outgoing_task, remote_reply
 from retinue.contract import json
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Task
@@ -111,7 +111,7 @@ class HttpAgent:
 
     async def _post(self, skill: Skill, url: WebUrl, task: Task, run: RunContext) -> WebResponse:
         request = outgoing_task(task, self._definition, run.correction)
-        if skill.name == GENERIC:
+        if skill.name == GENERIC_SKILL:
             words = str(request.parameters.get("task") or request.instruction)
             request = request.model_copy(update={"instruction": words, "parameters": {}, "skill": None})
             message = agent_http.render_retry(request, run.correction) if run.correction else None

@@ -4,16 +4,15 @@ What it says is a stranger's, as for its tools alone. Names and schemas are chec
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.agents.registry import one_line
 from retinue.agents.remote.mcp_connection import McpConnection
-from retinue.agents.remote.mcp_servers import HttpServer, McpServer
+from retinue.agents.remote.mcp_servers import McpServer
 from retinue.agents.remote.mcp_tools import clean_schema, input_schema_of, result_text
-from retinue.agents.remote.peer import MAX_SKILLS, Peer, checked_definition
+from retinue.agents.remote.peer import MAX_NAME, MAX_SKILLS, checked_definition
 from retinue.contract import json, schema
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Progress
@@ -23,14 +22,13 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
 from retinue.contract.task import Question, Task
-from retinue.errors import InvalidDefinition, OutputInvalid, RetinueError, Unavailable
+from retinue.errors import InvalidDefinition, RetinueError, Unavailable
 
 if TYPE_CHECKING:
     from mcp import types
 
 _TIMEOUT_S: Final = 3_600.0
 _LONGEST_TEXT: Final = 1_000_000
-_NAME_LENGTH: Final = 64
 
 
 class McpAgent:
@@ -38,13 +36,11 @@ class McpAgent:
 
     Args:
         server: How it is reached.
-        place: What messages and the definition's source call it.
         environ: Where the variables that it names are looked up.
     """
 
-    def __init__(self, server: McpServer, *, place: Peer | str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, server: McpServer, *, environ: Mapping[str, str] | None = None) -> None:
         self._connection = McpConnection(server, environ=environ, on_elicit=self._elicit)
-        self._place = place
         self._tools: dict[str, str] = {}
         self._definition: Definition | None = None
         self._calls: dict[RunContext, RetinueError | None] = {}
@@ -59,11 +55,12 @@ class McpAgent:
         assert self._definition is not None, "it is known once it is started"  # noqa: S101
         return self._definition
 
-    async def start(self, *, name: str = "") -> None:
+    async def start(self, *, name: str, place: str) -> None:
         """Reach the server, and list its tools.
 
         Args:
-            name: What the agent is called; what the server calls itself when absent.
+            name: What the agent is called; empty leaves it to the server.
+            place: What the definition's source says.
 
         Raises:
             InvalidDefinition: It has no tool that can be used.
@@ -74,7 +71,7 @@ class McpAgent:
         skills: list[Skill] = []
         for tool in await self._connection.tools():
             label = one_line(tool.name, 100)
-            skill_name = fold(tool.name)[:_NAME_LENGTH]
+            skill_name = fold(tool.name)[:MAX_NAME]
             try:
                 if skill_name in self._tools:
                     raise InvalidDefinition("another tool has that name")
@@ -89,14 +86,17 @@ class McpAgent:
         title = self._connection.title
         if not skills:
             raise InvalidDefinition(f"The MCP server {title!r} has no tool that can be used.", hint="Tell its author.")
-        agent_name = fold(name or title) or "server"
+        agent_name = fold(title)
         own = Definition(
-            name=agent_name if agent_name[:1].isalpha() else f"mcp_{agent_name}",
+            name=agent_name if agent_name[:1].isalpha() else f"mcp_{agent_name}".rstrip("_"),
             description=f"the MCP server {title or self._connection.name}",
             version="1.0",
             skills=tuple(skills[:MAX_SKILLS]),
         )
-        self._definition, self.findings = checked_definition(own, self._place, has_generic=False), tuple(findings)
+        self._definition, self.findings = (
+            checked_definition(own, name=name, place=place, has_generic=False),
+            tuple(findings),
+        )
 
     async def aclose(self) -> None:
         """Take leave of it."""
@@ -221,28 +221,3 @@ def _reply(result: "types.CallToolResult", server: str) -> Reply:
         return Reply(outcome="error", fault=Fault(code="internal_error", message=message, detail={"peer": server}))
     content: object = result.structured_content
     return Reply(data=ABSENT if content is None else content, content=text)
-
-
-async def connect_mcp_agent(peer: Peer, stack: AsyncExitStack, *, tried: Iterable[str]) -> McpAgent:
-    """The MCP server at a peer's URL as an agent; `stack` ends the connection.
-
-    Raises:
-        OutputInvalid: Neither a card nor an MCP server is there; the message says what was tried.
-        RetinueError: As `McpAgent.start`.
-    """
-    headers = {"Authorization": f"Bearer ${{{peer.key_variable}}}"} if peer.key_variable else {}
-    name = peer.name or fold(peer.url.authority)
-    agent = McpAgent(HttpServer(name, peer.url.text, headers), place=peer, environ=peer.environ)
-    stack.push_async_callback(agent.aclose)
-    try:
-        await agent.start(name=peer.name)
-    except RetinueError as error:
-        places = ", ".join(tried)
-        if not places:
-            raise
-        raise OutputInvalid(
-            f"{peer.url.text!r} is no agent that can be called: there is no card at {places}, and no MCP server "
-            f"at {peer.url.target}: {error.message}",
-            hint="Name the URL where an agent, its card or an MCP server is.",
-        ) from error
-    return agent

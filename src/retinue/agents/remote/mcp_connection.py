@@ -75,7 +75,7 @@ class McpConnection:
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._starting = asyncio.Lock()
-        self._starts = 0
+        self._deaths = 0
 
     async def start(self) -> None:
         """Start the server, or reach it.
@@ -98,7 +98,6 @@ class McpConnection:
             log.addHandler(logging.NullHandler())
         self._transport = self._make_transport()
         self._closing = asyncio.Event()
-        self._starts += 1
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(self._transport, ready, self._closing), name=f"mcp {self.name}")
         try:
@@ -174,11 +173,13 @@ class McpConnection:
         from pydantic import TypeAdapter  # noqa: PLC0415 - as late as the SDK, which needs it
 
         async with self._starting:
-            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
-            if self._client is None or has_died or self._task is None or self._task.done():
-                # Once: a server that dies again and again would do again and again what it was asked to.
-                if self._starts > 1:
-                    raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+            is_closed = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
+            has_died = self._task is not None and (is_closed or self._client is None or self._task.done())
+            self._deaths += has_died
+            # Once: a server that dies again and again would do again and again what it was asked to.
+            if has_died and self._deaths > 1:
+                raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+            if has_died or self._task is None:
                 await self.aclose()
                 await self.start()
         request = types.CallToolRequest(

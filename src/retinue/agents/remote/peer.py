@@ -12,7 +12,7 @@ from typing import Final
 from retinue.agents.boundary.parse_reply import as_reply
 from retinue.agents.port import Reply
 from retinue.agents.registry import one_line
-from retinue.contract.definition import TASK_SCHEMA, Definition, Skill, Source
+from retinue.contract.definition import GENERIC_SKILL, TASK_SCHEMA, Definition, Skill, Source
 from retinue.contract.fault import Fault
 from retinue.contract.model import DialectName
 from retinue.contract.names import fold
@@ -23,8 +23,8 @@ from retinue.dialects.port import DEFAULT_AGENT, ParseContext, Parsed
 from retinue.errors import AccessDenied, Unauthenticated
 from retinue.tools.web.url import WebUrl, parse_url
 
-GENERIC: Final = "tasks"
-"""The skill that takes any task in words: the generic endpoint of spec 004, a message without a skill in A2A (P1)."""
+MAX_NAME: Final = 64
+"""Characters of a name."""
 
 MAX_SKILLS: Final = 500
 """Skills of one agent that are looked at."""
@@ -96,12 +96,13 @@ class Peer:
         return url
 
 
-def checked_definition(definition: Definition, peer: "Peer | str", *, has_generic: bool) -> Definition:
+def checked_definition(definition: Definition, *, name: str, place: str, has_generic: bool) -> Definition:
     """What a card says of an agent, as far as it is believed.
 
     Args:
         definition: As its card was read.
-        peer: Where it was read; for a server that is a program, what it is called: `mcp:files`.
+        name: What the user calls it; empty when that is left to the card.
+        place: Where it was read.
         has_generic: It takes tasks in words as well.
     """
     skills = tuple(
@@ -117,10 +118,10 @@ def checked_definition(definition: Definition, peer: "Peer | str", *, has_generi
         )
         for skill in definition.skills[:MAX_SKILLS]
     )
-    if has_generic and not any(skill.name == GENERIC for skill in skills):
+    if has_generic and not any(skill.name == GENERIC_SKILL for skill in skills):
         skills += (
             Skill(
-                name=GENERIC,
+                name=GENERIC_SKILL,
                 description="Takes any task or question in plain words.",
                 input_schema=TASK_SCHEMA,
                 instruction_field="task",
@@ -130,7 +131,8 @@ def checked_definition(definition: Definition, peer: "Peer | str", *, has_generi
         )
     return definition.model_copy(
         update={
-            "name": fold(peer.name) if isinstance(peer, Peer) and peer.name else definition.name,
+            # A stranger does not choose a name among ours.
+            "name": fold(name) if name else f"remote_{definition.name}"[:MAX_NAME],
             "description": _marked(definition.description),
             "aliases": (),
             "wire_names": {},
@@ -141,7 +143,8 @@ def checked_definition(definition: Definition, peer: "Peer | str", *, has_generi
             "model": None,
             "tier": None,
             "instructions": None,
-            "source": Source(file=peer if isinstance(peer, str) else peer.url.text),
+            "source": Source(file=place),
+            "extras": {},
         }
     )
 
