@@ -206,8 +206,12 @@ class Definition(Model):
 
     @property
     def default_skill(self) -> Skill | None:
-        """The skill that a request without one means: the only one, or the one named like the agent."""
-        return self.skills[0] if len(self.skills) == 1 else self.skill(self.name)
+        """The skill that a request without one means: the only one beside the generic one, or the agent's namesake."""
+        generic = self.generic_skill
+        own = (
+            self.skills if generic is None or len(self.skills) == 1 else [one for one in self.skills if one != generic]
+        )
+        return own[0] if len(own) == 1 else self.skill(self.name)
 
     @property
     def generic_skill(self) -> Skill | None:

@@ -275,6 +275,8 @@ def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
         return "does not exist"
     if (definition.name, skill.name) in situation.tried:
         return "was tried"
+    if fault.code in _REQUEST_FAULTS and "peer" not in fault.detail:
+        return "was not asked: the request was refused here"
     if fault.code not in _SKILL_FAULTS and "status" not in fault.detail:
         return f"would end with `{fault.code}` too"
     broader = broaden(node, fault)

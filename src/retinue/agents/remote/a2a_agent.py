@@ -306,7 +306,8 @@ class _Exchange:
             if isinstance(cause, httpx.HTTPStatusError):
                 status = cause.response.status_code
                 message = f"{self._peer} answered with status {status}."
-                raise Fault(code=code_of(status), message=message, detail={"status": status}).to_error() from error
+                detail = {"status": status, "peer": self._peer.url.authority}
+                raise Fault(code=code_of(status), message=message, detail=detail).to_error() from error
             if isinstance(cause, httpx.RequestError):
                 raise NetworkError(f"{self._peer} cannot be reached: {words}.", hint="Try later.") from error
             raise OutputInvalid(
@@ -315,7 +316,9 @@ class _Exchange:
         except A2AError as error:
             code = JSON_RPC_ERROR_CODE_MAP.get(type(error), -32603)
             fault = error_fault(code, one_line(error.message, 500), "", "")
-            raise fault.model_copy(update={"message": f"{self._peer} refuses: {fault.message}"}).to_error() from error
+            detail = {**fault.detail, "peer": self._peer.url.authority}
+            message = f"{self._peer} refuses: {fault.message}"
+            raise fault.model_copy(update={"message": message, "detail": detail}).to_error() from error
         except (ProtobufError, ValueError, TypeError, KeyError, AttributeError, httpx.HTTPError) as error:
             why = type(error).__name__
             raise OutputInvalid(
