@@ -166,3 +166,20 @@ def test_a_page_of_html_in_place_of_an_answer_is_no_answer(retinue: Retinue, url
     metrics.failures[SALES] = [PlainTextResponse("<html>Down for maintenance</html>")] * 3
     asked = retinue("ask", url, "get_year_to_end_sales", "-p", "year=2025", "--json")
     assert (asked.code, asked.data["fault"]["code"]) == (5, "output_invalid")
+
+
+def test_a_key_goes_to_its_host_and_is_shown_nowhere(retinue: Retinue, url: str, metrics: Metrics) -> None:
+    metrics.failures[SALES] = [JSONResponse({"detail": "You sent s3cret-of-ours"}, 403)]
+    settings = {
+        "RETINUE_REMOTE_URLS": f"sales={url}",
+        "RETINUE_REMOTE_KEY_VARIABLE": "sales=SALES_KEY",
+        "SALES_KEY": "s3cret-of-ours",
+    }
+    asked = retinue("ask", "sales", "get_year_to_end_sales", "-p", "year=2025", "--jsonl", **settings)
+    assert asked.code == 5
+    assert {each.get("authorization") for each in metrics.headers} == {"Bearer s3cret-of-ours"}
+    shown = retinue("runs", "show", "--events", "--json")
+    assert "answered with status 403" in asked.out + asked.err
+    assert "s3cret-of-ours" not in asked.out + asked.err + shown.out
+    unset = retinue("ask", "sales", "get_year_to_end_sales", "--json", **{**settings, "SALES_KEY": ""})
+    assert (unset.code, "SALES_KEY" in unset.error["hint"]) == (3, True)

@@ -142,7 +142,7 @@ def open_project(
     trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, extra_models=extra_models)
     models.trusts_definitions = trusted
-    keep_secret(*settings.get("models.key_variable").values())
+    keep_secret(*settings.get("models.key_variable").values(), *settings.get("remote.key_variable").values())
     if model:
         models.check(model)
         models.check_key(model)

@@ -77,7 +77,7 @@ def with_routed(project: Project, agents: Iterable[str], *, quiet: bool) -> Proj
     """`project` with the remote agents that a goal may be routed to: those of `remote.route`, and those in `agents`."""
     routed: tuple[str, ...] = (*project.settings.get("remote.route"), *agents)
     project = with_remote(project, routed, quiet=quiet)
-    project.registry.unrouted = frozenset()
+    project.registry.unrouted -= {fold(name) for name in routed}
     return project
 
 

@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -106,7 +106,7 @@ class Metrics:
 
 
 @contextmanager
-def served(answer: Any) -> Iterator[str]:
+def served(answer: Any) -> Generator[str]:
     """`answer` as a server on loopback, for every path and method; gives its URL."""
     methods = ["GET", "POST", "PUT", "DELETE"]
     app = Starlette(routes=[Route("/{path:path}", answer, methods=methods)])

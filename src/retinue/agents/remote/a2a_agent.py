@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.registry import one_line
 from retinue.agents.remote.http_agent import MAX_ANSWER, code_of
-from retinue.agents.remote.peer import Peer, outgoing_task, remote_reply
+from retinue.agents.remote.peer import Peer, outgoing_task, read_answer, remote_reply
 from retinue.contract import json
 from retinue.contract.definition import TASK_SCHEMA, Definition
 from retinue.contract.event import Progress, TextDelta
@@ -106,18 +106,18 @@ class A2aAgent:
                         f"{self._peer} wants to be authorised: {exchange.status_text or 'it does not say for what'}.",
                         hint="Do that there, then ask again.",
                     )
-                waiting = dialect.parse_result(json.dumps({"task": exchange.task}), context=context)
+                waiting = read_answer(json.dumps({"task": exchange.task}), context, self._peer, dialect.NAME)
                 for question in waiting.value.questions:
                     answer = await run.ask(question)
                     if answer is None:
-                        return remote_reply(waiting, context, self._peer, "a2a")
+                        return remote_reply(waiting, context, self._peer, dialect.NAME)
                     await exchange.send(exchange.answer(f"{task.id}-{question.id}", answer.value))
         except asyncio.CancelledError:
             await exchange.give_up()
             raise
         run.checkpoint.pop("task", None)
-        parsed = dialect.parse_result(json.dumps(exchange.outcome()), context=context)
-        return remote_reply(parsed, context, self._peer, "a2a")
+        parsed = read_answer(json.dumps(exchange.outcome()), context, self._peer, dialect.NAME)
+        return remote_reply(parsed, context, self._peer, dialect.NAME)
 
     def _request(self, task: Task, run: RunContext) -> JsonObject:
         request = outgoing_task(task, self._definition, run.correction)
@@ -294,7 +294,7 @@ class _Exchange:
         import httpx  # noqa: PLC0415 - comes with the SDK
         from a2a.client.errors import A2AClientError, A2AClientTimeoutError  # noqa: PLC0415 - optional
         from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError  # noqa: PLC0415 - optional
-        from google.protobuf.message import Error as ProtobufError  # noqa: PLC0415 - comes with the SDK
+        from google.protobuf.json_format import Error as ProtobufError  # noqa: PLC0415 - comes with the SDK
 
         try:
             return await call

@@ -30,7 +30,7 @@ from retinue.contract.json import JsonObject
 from retinue.contract.model import Model
 from retinue.contract.names import fold
 from retinue.dialects import agent_http
-from retinue.dialects.a2a.card import card_version
+from retinue.dialects.a2a.card import card_version, upgrade_card
 from retinue.errors import (
     AccessDenied,
     DeadlineExceeded,
@@ -402,6 +402,26 @@ def _http_agent(definition: Definition, peer: Peer, client: WebClient, findings:
     if not skills:
         raise InvalidDefinition(f"{peer} has no skill that can be called.", hint="Tell its author.")
     return HttpAgent(checked.model_copy(update={"skills": tuple(skills)}), peer=peer, client=client)
+
+
+def agent_of_card(data: bytes, *, file: str, name: str) -> Agent:
+    """The agent of A2A whose card is in a file that the user trusts. Nothing is asked of it before it is called.
+
+    Raises:
+        InvalidDefinition: It is no card of A2A, or says no address.
+    """
+    value = json.loads(data, max_bytes=MAX_CARD)
+    if not isinstance(value, dict) or card_version(value) is None:
+        raise InvalidDefinition(
+            f"{file!r} does not say where its agent answers.", hint="Name the agent's URL in `remote.urls`."
+        )
+    modern = upgrade_card(value) if card_version(value) == "0.3" else value
+    interfaces = modern.get("supportedInterfaces")
+    first = next((each for each in interfaces if isinstance(each, dict)), {}) if isinstance(interfaces, list) else {}
+    peer = Peer.at(str(first.get("url", "")), name=name)
+    card = KnownCard(url=peer.url.text, text=data.decode())
+    (agent,) = _agents_of(peer, card, WebClient(ANYWHERE, proxy="use")).agents
+    return agent
 
 
 def connect(

@@ -10,7 +10,7 @@ from typing import Final, cast
 from urllib.parse import urlencode
 
 from retinue.agents.port import Reply, RunContext
-from retinue.agents.remote.peer import Peer, outgoing_task, remote_reply
+from retinue.agents.remote.peer import Peer, outgoing_task, read_answer, remote_reply
 from retinue.contract import json
 from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
 from retinue.contract.fault import Fault
@@ -99,7 +99,7 @@ class HttpAgent:
                 for question in parsed.value.questions:
                     answer = await run.ask(question)
                     if answer is None:
-                        return remote_reply(parsed, context, self._peer)
+                        return remote_reply(parsed, context, self._peer, agent_http.NAME)
                     body = json.dumps({"question_id": question.id, "value": answer.value}).encode()
                     response = await self._send("POST", self._peer.url.join(run.checkpoint["task"]), content=body)
                 parsed = await self._wait(response, context, run)
@@ -107,7 +107,7 @@ class HttpAgent:
             await self._give_up(run)
             raise
         run.checkpoint.pop("task", None)
-        return remote_reply(parsed, context, self._peer)
+        return remote_reply(parsed, context, self._peer, agent_http.NAME)
 
     async def _post(self, skill: Skill, url: WebUrl, task: Task, run: RunContext) -> WebResponse:
         request = outgoing_task(task, self._definition, run.correction)
@@ -186,7 +186,7 @@ class HttpAgent:
         if 200 <= status < 300:
             if status == 202 and not response.body.strip():
                 return Parsed(Result(task_id=context.task_id, agent=context.agent, lifecycle="working"), "", ())
-            return agent_http.parse_result(response.body, context=context)
+            return read_answer(response.body, context, self._peer, agent_http.NAME)
         parsed: Parsed[Result] | None = None
         with suppress(RetinueError):
             parsed = agent_http.parse_result(response.body, context=context)

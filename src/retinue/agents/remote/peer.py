@@ -19,8 +19,9 @@ from retinue.contract.names import fold
 from retinue.contract.result import Result, Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Context, Correction, Task
+from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import DEFAULT_AGENT, ParseContext, Parsed
-from retinue.errors import AccessDenied, Unauthenticated
+from retinue.errors import AccessDenied, OutputInvalid, RetinueError, Unauthenticated
 from retinue.tools.web.url import WebUrl, parse_url
 
 MAX_NAME: Final = 64
@@ -171,9 +172,21 @@ def outgoing_task(task: Task, definition: Definition, correction: Correction | N
     )
 
 
-def remote_reply(
-    parsed: Parsed[Result], context: ParseContext, peer: Peer, dialect: DialectName = "agent_http"
-) -> Reply:
+def read_answer(text: str | bytes, context: ParseContext, peer: Peer, dialect: DialectName) -> Parsed[Result]:
+    """An answer, read.
+
+    Raises:
+        OutputInvalid: It is none.
+    """
+    try:
+        return dialect_of(dialect).parse_result(text, context=context)
+    except RetinueError as error:
+        raise OutputInvalid(
+            f"{peer} gave an answer that cannot be used: {error.message}", hint=error.hint, detail=error.detail
+        ) from None
+
+
+def remote_reply(parsed: Parsed[Result], context: ParseContext, peer: Peer, dialect: DialectName) -> Reply:
     """An answer as a reply. Files that it names are files there: they are told, and never opened here.
 
     Raises:
