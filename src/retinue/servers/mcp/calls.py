@@ -34,6 +34,8 @@ RELATED_META: Final = "io.modelcontextprotocol/related-task"
 DISCONNECTED: Final = "retinue.disconnected"
 """The key of an ASGI scope whose event is set when the client has gone away."""
 
+_SOON_S: Final = 0.05
+
 
 @dataclass(slots=True)
 class ProgressMeter:
@@ -111,6 +113,13 @@ class McpCall:
                 return await self._to_result(await self.service.result(self.run))
             if pending := await self._pending():
                 return await self._input_required(pending)
+        elif "progress_token" not in (self.context.meta or {}):
+            # Most runs end before there is anything to tell, and to follow one costs a sixth of a call.
+            result: Result | None = None
+            with anyio.move_on_after(_SOON_S):
+                result = await self.service.result(self.run)
+            if result is not None:
+                return await self._to_result(result)
         meter = ProgressMeter()
         async with aclosing(self.service.events(self.run)) as events:
             async for each in events:

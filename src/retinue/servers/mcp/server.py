@@ -37,6 +37,7 @@ from retinue.servers.errors import error_response
 from retinue.servers.mcp.calls import DISCONNECTED, DOOR, RELATED_META, Context, McpCall
 from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
+    TASK_CAPABILITY,
     TASK_VERSION,
     TASKS,
     TOOL_LABEL,
@@ -48,7 +49,6 @@ from retinue.servers.mcp.tasks import (
     check_access,
     find_task,
     list_tasks,
-    offer_tasks,
     show_task,
     task_json,
     update_task,
@@ -114,7 +114,7 @@ class McpDoor:
         security.bind_principal = lambda context: self._caller(context).owner
         self.server.middleware.insert(0, _hide_failures)
         self.server.middleware.append(RequestStateBoundary(security, default_audience="retinue"))
-        self.server.middleware.append(self._offer_tasks)
+        self.server.middleware.append(self._add_tasks)
         self.server.extensions[TASKS] = {}
         self.server.add_request_handler("tasks/get", TaskParams, self._get_task)
         self.server.add_request_handler("tasks/result", TaskParams, self._get_task_result)
@@ -182,10 +182,10 @@ class McpDoor:
         tool = self._tool(caller, params.name)
         run, resumed = "", params.request_state is not None
         try:
-            if becomes_task(context, tool) and not resumed:
-                return {"resultType": "task", **task_json(await self._start_task(caller, tool, params.arguments))}
             if params.request_state is not None:  # opened by the boundary: it is what we sealed, for this caller
                 run = (await self._service.find(caller, params.request_state)).run
+            elif becomes_task(context, tool):
+                return {"resultType": "task", **task_json(await self._start_task(caller, tool, params.arguments))}
             else:
                 with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
                     run = await self._start(caller, tool, params.arguments)
@@ -204,7 +204,7 @@ class McpDoor:
 
     # Tasks
 
-    async def _offer_tasks(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+    async def _add_tasks(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Answer calls with tasks of 2025-11-25. The SDK cuts these from what handlers say, but not here."""
         if asks_for_task(ctx):
             params = types.CallToolRequestParams.model_validate(ctx.params, by_name=False)
@@ -213,7 +213,7 @@ class McpDoor:
             return {"task": task_json(record, unit="")}
         result = await call_next(ctx)
         if isinstance(result, dict) and ctx.method == "initialize" and result["protocolVersion"] == TASK_VERSION:
-            offer_tasks(result["capabilities"])
+            result["capabilities"]["tasks"] = TASK_CAPABILITY
         return result
 
     async def _start_task(self, caller: Caller, tool: McpSkill, arguments: JsonMapping | None) -> RunRecord:

@@ -22,14 +22,18 @@ from retinue.servers.service import LONGEST_S, Service, UnknownRun
 TASKS: Final = "io.modelcontextprotocol/tasks"
 TASK_VERSION: Final = "2025-11-25"
 """The revision in which a client says of a call that it shall be a task. In later ones the server says so."""
+TASK_CAPABILITY: Final[JsonMapping] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+"""What a server says of itself in that revision."""
 TOOL_LABEL: Final = "tool"
 """The label of a run that is a task: by which tool it was started."""
 
 _TTL_MS: Final = 3_600_000
 _POLL_MS: Final = 1_000
 _PAGE: Final = 50
-_OLD_METHODS: Final = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel"})
-_METHODS: Final = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+_METHODS: Final = {
+    TASK_VERSION: ("tasks/get", "tasks/result", "tasks/list", "tasks/cancel"),
+    **dict.fromkeys(MODERN_PROTOCOL_VERSIONS, ("tasks/get", "tasks/update", "tasks/cancel")),
+}
 
 
 class TaskParams(types.RequestParams):
@@ -55,21 +59,15 @@ def asks_for_task(context: Context) -> bool:
     return is_known and context.method == "tools/call" and isinstance((context.params or {}).get("task"), dict)
 
 
-def offer_tasks(capabilities: JsonMapping) -> None:
-    """Say to a client of 2025-11-25 what it can do."""
-    capabilities["tasks"] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-
-
 def check_access(context: Context, params: TaskParams | None = None) -> None:
     """See that a request about a task may be answered.
 
     Raises:
         MCPError: The revision has no such method, the client does not know tasks, or the header names another one.
     """
-    is_old = context.protocol_version == TASK_VERSION
-    if context.method not in (_OLD_METHODS if is_old else _METHODS) or not (is_old or _is_modern(context)):
+    if context.method not in _METHODS.get(context.protocol_version, ()):
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
-    if is_old or params is None:
+    if params is None or context.protocol_version == TASK_VERSION:
         return
     if not _knows_tasks(context):
         needed: JsonMapping = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
@@ -185,8 +183,4 @@ async def find_task(
 def _knows_tasks(context: Context) -> bool:
     capabilities = context.session.client_capabilities
     extensions = capabilities.extensions if capabilities is not None else None
-    return _is_modern(context) and TASKS in (extensions or {})
-
-
-def _is_modern(context: Context) -> bool:
-    return context.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return context.protocol_version in MODERN_PROTOCOL_VERSIONS and TASKS in (extensions or {})
