@@ -160,14 +160,14 @@ class KeyStore:
 
         One is made if there is none. Where it cannot be kept, what it sealed is lost with the process.
         """
-        made = [secrets.token_urlsafe(32)]
+        new = [secrets.token_urlsafe(32)]
         try:
             with self._seals.change() as file:
-                file.keys[:] = file.keys or made
+                file.keys[:] = file.keys or new
                 return file.keys
         except AccessDenied as error:
             _LOGGER.warning("no question can be answered after a restart: %s", error)
-            return made
+            return new
 
     def _refresh(self) -> None:
         try:

@@ -35,6 +35,7 @@ DISCONNECTED: Final = "retinue.disconnected"
 """The key of an ASGI scope whose event is set when the client has gone away."""
 
 _SOON_S: Final = 0.05
+"""How long a run that nobody watches is waited for before it is followed."""
 
 
 @dataclass(slots=True)
