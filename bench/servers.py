@@ -1,7 +1,8 @@
-"""What the HTTP door costs: CPU a request beside a bare route, latency by connections, streams, and pages of runs."""
+"""What doors cost: CPU a request beside a bare route and a bare MCP server, latency, streams, and pages of runs."""
 
 import asyncio
 import gc
+import json
 import resource
 import statistics
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 
 import anyio
 import jsonschema_rs
+from mcp.server.mcpserver import MCPServer
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, PROTOCOL_VERSION_META_KEY
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -41,12 +44,27 @@ RUNS = 100_000
 IDLE = 10_000
 BODY = b'{"number": 7}'
 PATH = "/agents/general/square/square"
+REVISION = "2026-07-28"
 CONNECTIONS = (1, 8, 32, 128)
 
 
-def _request(path: str) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+def _request(path: str, body: bytes = BODY, headers: str = "") -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n{headers}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def _mcp_request() -> bytes:
+    """The same as a call of the revision that has no sessions."""
+    meta: dict[str, Any] = {PROTOCOL_VERSION_META_KEY: REVISION, CLIENT_CAPABILITIES_META_KEY: {}}
+    params = {"name": "square", "arguments": json.loads(BODY), "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": REVISION,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "square",
+    }
+    return _request("/mcp", body, "".join(f"{name}: {value}\r\n" for name, value in headers.items()))
 
 
 @agent(effects=[])
@@ -67,13 +85,31 @@ def bare_app() -> ASGIApp:
     return Starlette(routes=[Route(PATH, handle, methods=["POST"])])
 
 
+def bare_mcp_app() -> ASGIApp:
+    """The same as a tool of the SDK's own server."""
+    server = MCPServer("bare", log_level="WARNING")
+
+    @server.tool(name="square")
+    async def square_tool(number: int) -> dict[str, int]:
+        """Squares a number."""
+        return {"number": number * number}
+
+    return server.streamable_http_app()
+
+
 def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
-        bare, plain, kept = asyncio.run(_costs(Path(folder)))
+        bare, plain, kept, bare_mcp, plain_mcp, kept_mcp = asyncio.run(_costs(Path(folder)))
     yield Row("serve: CPU of a request to a bare Starlette route with jsonschema-rs", bare * 1e6, "µs")
     yield Row("serve: CPU of a request to a skill's route", plain * 1e6, "µs", note="no history")
     yield Row("serve: … recorded in the history", kept * 1e6, "µs")
     yield Row("serve: rate of the recorded one over the bare one", bare / kept, "times", 0.2, at_least=True)
+    yield Row(f"serve: CPU of a call to a bare MCPServer, {REVISION}", bare_mcp * 1e6, "µs")
+    yield Row("serve: CPU of a call to a skill over MCP", plain_mcp * 1e6, "µs", note="no history")
+    yield Row("serve: … recorded in the history, over MCP", kept_mcp * 1e6, "µs")
+    yield Row(
+        "serve: rate of the recorded one over the bare one, MCP", bare_mcp / kept_mcp, "times", 0.6, at_least=True
+    )
     with tempfile.TemporaryDirectory() as folder:
         for count, times in asyncio.run(_latencies(Path(folder))):
             p50, p99 = statistics.median(times) * 1e3, statistics.quantiles(times, n=100)[98] * 1e3
@@ -99,23 +135,30 @@ async def _service(folder: Path, *, journal: Journal | None) -> AsyncGenerator[S
         yield Service(Orchestrator(registry, engine), Admission(KeyStore(folder)))
 
 
-async def _costs(folder: Path) -> tuple[float, float, float]:
+async def _costs(folder: Path) -> Sequence[float]:
     """Seconds of CPU of a server for one request of each kind, in turns; the client is a process of its own."""
     with Journal(folder / "journal.sqlite3") as journal:
         async with _service(folder, journal=None) as plain, _service(folder, journal=journal) as kept:
             # Made anew for each turn: an application is opened and closed once.
-            apps = [(bare_app, plain), (lambda: application(plain), plain), (lambda: application(kept), kept)]
-            figures: list[list[float]] = [[], [], []]
+            kinds: list[tuple[Callable[[], ASGIApp], Service, bytes]] = [
+                (make_app, service, request)
+                for bare, request in ((bare_app, _request(PATH)), (bare_mcp_app, _mcp_request()))
+                for make_app, service in (
+                    (bare, plain),
+                    (lambda: application(plain), plain),
+                    (lambda: application(kept), kept),
+                )
+            ]
+            figures: list[list[float]] = [[] for _ in kinds]
             for _ in range(4):
-                for (make_app, service), costs in zip(apps, figures, strict=True):
-                    costs.append(await _cost(make_app(), service))
-    bare, plain_s, kept_s = (min(costs[1:]) for costs in figures)
-    return bare, plain_s, kept_s
+                for (make_app, service, request), costs in zip(kinds, figures, strict=True):
+                    costs.append(await _cost(make_app(), service, request))
+    return [min(costs[1:]) for costs in figures]
 
 
 _CLIENT = f"""
 import socket, sys
-request = {_request(PATH)!r}
+request = sys.argv[2].encode()
 with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as line:
     stream = line.makefile("rb")
     for _ in range({REQUESTS}):
@@ -123,11 +166,11 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as line:
         length = 0
         while (header := stream.readline()) != b"\\r\\n":
             length = int(header[15:]) if header.lower().startswith(b"content-length:") else length
-        assert stream.read(length) == b'{{"number":49}}'
+        assert b'{{"number":49}}' in stream.read(length)
 """
 
 
-async def _cost(app: ASGIApp, service: Service) -> float:
+async def _cost(app: ASGIApp, service: Service, request: bytes) -> float:
     service.closing = anyio.Event()
     with listen("127.0.0.1", 0) as sock:
         ready = asyncio.Event()
@@ -135,7 +178,8 @@ async def _cost(app: ASGIApp, service: Service) -> float:
         await ready.wait()
         gc.collect()
         began = time.process_time()
-        client = await asyncio.create_subprocess_exec(sys.executable, "-c", _CLIENT, str(sock.getsockname()[1]))
+        port = str(sock.getsockname()[1])
+        client = await asyncio.create_subprocess_exec(sys.executable, "-c", _CLIENT, port, request)
         if await client.wait():
             raise AssertionError
         seconds = time.process_time() - began

@@ -13,6 +13,7 @@ from retinue.servers.admission import Admission, Caller
 from retinue.servers.guard import RequestGuard
 from retinue.servers.http import http_app
 from retinue.servers.keys import ApiKey
+from retinue.servers.requests import RouteGroup
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 from retinue.tools.web.url import Guard as WebGuard
@@ -63,7 +64,7 @@ def application(
         app.router.routes[:0] = a2a_routes(service, base_url=base_url, versions=a2a)
     if "mcp" in doors:
         door = _mcp_door(service)
-        app.router.routes += door.routes
+        app.router.routes.insert(0, RouteGroup("mcp", door.routes))
         app.router.lifespan_context = door.lifespan
     return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
 

@@ -66,6 +66,7 @@ class McpSkill:
             description=skill.description,
             input_schema={"type": "object", **skill.input_schema},
             output_schema=output,
+            execution=types.ToolExecution(task_support="optional"),
             annotations=types.ToolAnnotations(
                 read_only_hint="write" not in effects, open_world_hint="network" in effects
             ),
