@@ -417,8 +417,8 @@ def agent_of_card(data: bytes, *, file: str, name: str) -> Agent:
         )
     modern = upgrade_card(value) if card_version(value) == "0.3" else value
     interfaces = modern.get("supportedInterfaces")
-    first = next((each for each in interfaces if isinstance(each, dict)), {}) if isinstance(interfaces, list) else {}
-    peer = Peer.at(str(first.get("url", "")), name=name)
+    urls = [each.get("url") for each in interfaces if isinstance(each, dict)] if isinstance(interfaces, list) else []
+    peer = Peer.at(next((url for url in urls if isinstance(url, str)), ""), name=name)
     card = KnownCard(url=peer.url.text, text=data.decode())
     (agent,) = _agents_of(peer, card, WebClient(ANYWHERE, proxy="use")).agents
     return agent
