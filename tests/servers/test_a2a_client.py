@@ -69,6 +69,18 @@ def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[
     asyncio.run(main())
 
 
+def test_a_stream_tells_a_question_once_and_ends_with_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, at=ASKER)
+            first, *_, last = events = await send(client, proto_request(None, {"topic": "rain"}))
+            assert first["task"]["status"]["state"] == "TASK_STATE_WORKING"
+            assert last["statusUpdate"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+            assert sum("INPUT_REQUIRED" in str(each) for each in events) == 1
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_task_is_followed_and_canceled(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
