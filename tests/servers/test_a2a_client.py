@@ -10,6 +10,7 @@ from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError
 
+from retinue.dialects.a2a.wire import STRING_DATA
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
 from tests.servers.parts import Server, running
@@ -28,6 +29,8 @@ def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, s
             task = answer["task"]
             assert task["status"]["state"] == "TASK_STATE_COMPLETED"
             assert task["status"]["message"]["parts"] == [{"text": "Hello, Ada"}]
+            ((part,),) = [each["parts"] for each in task["artifacts"]]
+            assert (part["text"], part["metadata"]) == ("Hello, Ada", STRING_DATA)
             again = await client.get_task(pb.GetTaskRequest(id=task["id"]))
             assert again.status.state == pb.TASK_STATE_COMPLETED
             assert again.context_id == task["contextId"]
