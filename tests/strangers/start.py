@@ -15,9 +15,9 @@ from tempfile import TemporaryFile
 
 from bench.peers.environments import Subject, python_of, variables
 
-SCRIPTS = Path(__file__).parent / "subjects"
-MODULES = Path(__file__).resolve().parents[2] / "bench" / "out" / "strangers-npm"
 NPM_VERSION = "2026.8.31"
+SCRIPTS = Path(__file__).parent / "subjects"
+MODULES = Path(__file__).resolve().parents[2] / "bench" / "out" / f"strangers-npm-{NPM_VERSION}"
 START_S = 60
 
 
@@ -48,7 +48,16 @@ class Stranger:
         if not (MODULES / "node_modules" / self.name).exists():
             print(f"installing {package} …", file=sys.stderr, flush=True)
             MODULES.mkdir(parents=True, exist_ok=True)
-            install = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock", package]
+            install = [
+                "npm",
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--no-package-lock",
+                "--ignore-scripts",
+                package,
+            ]
             subprocess.run([*install, "--prefix", str(MODULES)], check=True)
         return [str(MODULES / "node_modules" / ".bin" / self.script), *arguments]
 
@@ -85,7 +94,7 @@ def serving(stranger: Stranger) -> Generator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     arguments = ["streamableHttp"] if stranger.name.startswith("@") else [str(port)]
-    env = {**variables(), "PORT": str(port)}
+    env = {**variables(), "PORT": str(port), "NODE_OPTIONS": f"--require={SCRIPTS / 'loopback.cjs'}"}
     with TemporaryFile() as log:
         process = subprocess.Popen(
             stranger.command(*arguments), env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
