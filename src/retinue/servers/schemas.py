@@ -24,3 +24,14 @@ def embed_schema(schema: JsonMapping, place: str) -> JsonMapping:
         return [rewrite(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
 
     return rewrite(schema)
+
+
+def body_schema(schema: JsonMapping | None) -> JsonMapping | None:
+    """What a skill's route answers when its output is of `schema`: always an object (P3). None where that varies."""
+    kind: object = None if schema is None else schema.get("type")
+    if schema is None or kind == "object":
+        return schema
+    if kind not in {"string", "number", "integer", "boolean", "array"}:
+        return None
+    value = embed_schema(schema, "/properties/value")
+    return {"type": "object", "properties": {"value": value}, "required": ["value"], "additionalProperties": False}

@@ -25,6 +25,7 @@ class Asked:
     path: str
     headers: Mapping[str, str]
     body: bytes = b""
+    peer: tuple[str, int] = ("", 0)
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Server:
 
             def _answer(self) -> None:
                 length = int(self.headers.get("Content-Length", 0))
-                asked = Asked(self.command, self.path, dict(self.headers), self.rfile.read(length))
+                asked = Asked(self.command, self.path, dict(self.headers), self.rfile.read(length), self.client_address)
                 server.asked.append(asked)
                 found = server.replies.get(self.path.partition("?")[0], Reply(b"nothing", 404))
                 reply = found if isinstance(found, Reply) else found(asked)
@@ -75,7 +76,7 @@ class Server:
                 except OSError:  # whoever asked has left
                     self.close_connection = True
 
-            do_GET = do_POST = _answer  # noqa: N815 - the names that http.server looks for
+            do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the names that http.server looks for
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
                 pass

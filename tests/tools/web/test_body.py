@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from retinue.errors import OutputInvalid
-from retinue.tools.web.client import decode_body, media_type, read_capped
+from retinue.tools.web.client import CappedBody, decode_body, media_type
 
 
 async def in_chunks(data: bytes, size: int) -> AsyncGenerator[bytes]:
@@ -18,7 +18,11 @@ async def in_chunks(data: bytes, size: int) -> AsyncGenerator[bytes]:
 
 
 def read(data: bytes, *, coding: str = "", max_bytes: int = 1_000, size: int = 100) -> tuple[bytes, bool]:
-    return asyncio.run(read_capped(in_chunks(data, size), coding=coding, max_bytes=max_bytes))
+    async def whole() -> tuple[bytes, bool]:
+        body = CappedBody(in_chunks(data, size), coding=coding, max_bytes=max_bytes)
+        return await body.read(), body.truncated
+
+    return asyncio.run(whole())
 
 
 def raw_deflate(data: bytes) -> bytes:

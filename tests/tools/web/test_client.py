@@ -9,6 +9,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -21,7 +22,6 @@ from retinue.errors import (
     OutputInvalid,
     RetinueError,
 )
-from retinue.tools.web import client as module
 from retinue.tools.web.client import WebClient, WebResponse, retry_after_s, status_error
 from retinue.tools.web.url import Guard, parse_url
 from tests.tools.web.loopback import LOOPBACK, Reply, Server, client
@@ -149,13 +149,47 @@ def test_nobody_there_is_told() -> None:
         sent(url)
 
 
-def test_a_server_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_READ_S", 0.05)
+def test_a_server_that_says_nothing_is_not_waited_for() -> None:
     done = threading.Event()
     with Server({"/": Reply(send=lambda _file: done.wait(10))}) as server:
         with pytest.raises(DeadlineExceeded):
-            sent(server.url())
+            sent(server.url(), read_timeout_s=0.05)
         done.set()
+
+
+def test_an_answer_is_read_as_it_comes() -> None:
+    goes_on = threading.Event()
+
+    def send(file: IO[bytes]) -> None:
+        file.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n")
+        file.flush()
+        assert goes_on.wait(10)  # set when the first piece was read
+        file.write(b"data: 2\n\n")
+
+    async def pieces(url: str) -> list[bytes]:
+        async with client().stream(parse_url(url), method="POST", content=b"{}") as response:
+            read: list[bytes] = []
+            async for chunk in response.body:
+                read.append(chunk)
+                goes_on.set()
+            return read
+
+    with Server({"/": Reply(send=send)}) as server:
+        assert asyncio.run(pieces(server.url())) == [b"data: 1\n\n", b"data: 2\n\n"]
+
+
+def test_connections_are_kept_while_the_client_is_entered() -> None:
+    async def ports(url: str) -> None:
+        async with client() as kept:
+            for method in ("DELETE", "PUT", "GET"):
+                await kept.send(parse_url(url), method=method)
+
+    with Server({"/": Reply(b"hello")}) as server:
+        asyncio.run(ports(server.url()))
+        assert [each.method for each in server.asked] == ["DELETE", "PUT", "GET"]
+        assert len({each.peer for each in server.asked}) == 1
+        sent(server.url())
+        assert len({each.peer for each in server.asked}) == 2
 
 
 def test_a_key_that_no_header_may_hold_is_not_repeated() -> None:

@@ -1,7 +1,7 @@
 """One HTTP request through the guard: no cookies, no redirects followed, bounded in size; failures as our errors.
 
 Bodies are decompressed and decoded here; what an answer means is for its caller. Nothing is kept between requests, and
-no connection outlives its call.
+no connection outlives its call, unless the client is entered (`async with`): then they are kept until it is left.
 """
 
 import codecs
@@ -11,11 +11,12 @@ import re
 import ssl
 import time
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies_environment, proxy_bypass
 
@@ -45,6 +46,7 @@ ProxyUse: TypeAlias = Literal["refuse", "ignore", "use"]
 
 _CONNECT_S: Final = 10.0
 _READ_S: Final = 20.0
+_MAX_CONNECTIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,21 @@ class WebResponse:
     truncated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class WebStream:
+    """An answer whose body is still to come.
+
+    Attributes:
+        headers: As those of a `WebResponse`.
+        body: Decompressed, and capped; can be read once.
+    """
+
+    url: WebUrl
+    status: int
+    headers: Mapping[str, str]
+    body: "CappedBody"
+
+
 class WebClient:
     """An HTTP client for the addresses that the guard allows.
 
@@ -78,17 +95,62 @@ class WebClient:
         self.guard = guard or Guard()
         self._proxy: ProxyUse = proxy
         self._trust = trust
+        self._pools: dict[object, httpcore.AsyncConnectionPool] = {}
+        self._stack: AsyncExitStack | None = None
+
+    async def __aenter__(self) -> Self:
+        self._stack = AsyncExitStack()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stack, self._stack = self._stack, None
+        self._pools.clear()
+        if stack is not None:
+            await stack.aclose()
 
     async def send(
         self,
         url: WebUrl,
         *,
-        method: Literal["GET", "POST"] = "GET",
+        method: str = "GET",
         headers: Mapping[str, str] | None = None,
         content: bytes = b"",
         max_bytes: int = 5 * 2**20,
+        read_timeout_s: float = _READ_S,
     ) -> WebResponse:
         """Ask once and read the answer, whatever its status.
+
+        Args:
+            url: Where.
+            method: The HTTP method.
+            headers: Beside those that every request has; one of the same name wins.
+            content: The body.
+            max_bytes: The most of the answer that is read.
+            read_timeout_s: Seconds that the other side may be silent.
+
+        Raises:
+            RetinueError: As `stream`.
+        """
+        async with self.stream(
+            url, method=method, headers=headers, content=content, max_bytes=max_bytes, read_timeout_s=read_timeout_s
+        ) as response:
+            body = await response.body.read()
+            return WebResponse(url, response.status, response.headers, body, response.body.truncated)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        url: WebUrl,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        content: bytes = b"",
+        max_bytes: int = 5 * 2**20,
+        read_timeout_s: float = _READ_S,
+    ) -> "AsyncGenerator[WebStream]":
+        """Ask once, and give the answer as it comes. The arguments are those of `send`.
 
         Raises:
             AccessDenied: The guard refuses, or a proxy is set.
@@ -104,9 +166,9 @@ class WebClient:
             "Accept-Encoding": ACCEPTED_CODINGS,
             **(headers or {}),
         }
-        if content:
+        if content or method not in {"GET", "HEAD"}:
             request_headers["Content-Length"] = str(len(content))
-        times = {"connect": _CONNECT_S, "read": _READ_S, "write": _READ_S, "pool": _CONNECT_S}
+        times = {"connect": _CONNECT_S, "read": read_timeout_s, "write": _READ_S, "pool": _CONNECT_S}
         async with (
             self._pool(url) as (pool, place),
             pool.stream(
@@ -124,10 +186,9 @@ class WebClient:
                     response_headers[name] += f", {value}"
                 else:
                     response_headers.setdefault(name, value)
-            body, truncated = await read_capped(
-                response.aiter_stream(), coding=response_headers.get("content-encoding", ""), max_bytes=max_bytes
-            )
-            return WebResponse(url, response.status, response_headers, body, truncated)
+            coding = response_headers.get("content-encoding", "")
+            body = CappedBody(response.aiter_stream(), coding=coding, max_bytes=max_bytes)
+            yield WebStream(url, response.status, response_headers, body)
 
     @asynccontextmanager
     async def _pool(self, url: WebUrl) -> "AsyncGenerator[tuple[httpcore.AsyncConnectionPool, httpcore.URL]]":
@@ -140,25 +201,18 @@ class WebClient:
                 f"The package `{error.name}` is not installed, and pages are fetched by it.",
                 hint="install `retinue[web]`",
             ) from error
+        target = httpcore.URL(
+            scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
+        )
         proxy = self._proxy_for(url)
-        if self._trust is None and url.scheme == "https":  # made once, since reading it takes 20 ms
-            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
-            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
-        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
-        anyio_backend = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
-        guarded = _GuardedBackend(self.guard, anyio_backend, httpcore.ConnectError)
         try:
-            async with httpcore.AsyncConnectionPool(
-                ssl_context=self._trust,
-                proxy=None if proxy is None else httpcore.Proxy(proxy[0], auth=proxy[1]),
-                # httpcore uses its methods only; its base class cannot be named here without importing it.
-                network_backend=cast("httpcore.AsyncNetworkBackend", guarded) if proxy is None else None,
-            ) as pool:
-                target = url.target.encode()
-                yield (
-                    pool,
-                    httpcore.URL(scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=target),
-                )
+            if self._stack is None:
+                async with self._new_pool(url, proxy) as pool:
+                    yield pool, target
+            else:
+                if proxy not in self._pools:
+                    self._pools[proxy] = await self._stack.enter_async_context(self._new_pool(url, proxy))
+                yield self._pools[proxy], target
         except httpcore.TimeoutException as error:
             raise DeadlineExceeded(
                 f"{url.host!r} did not answer in time.", hint="Try later.", detail={"bound": "connection"}
@@ -179,6 +233,25 @@ class WebClient:
             raise NetworkError(
                 f"{url.host!r} cannot be reached: {why}.", hint="Check the URL, or try later."
             ) from error
+
+    def _new_pool(
+        self, url: WebUrl, proxy: tuple[str, tuple[bytes, bytes] | None] | None
+    ) -> "httpcore.AsyncConnectionPool":
+        import httpcore  # noqa: PLC0415 - optional
+
+        if self._trust is None and url.scheme == "https":  # made once, since reading it takes 20 ms
+            custom_ca = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            self._trust = ssl.create_default_context() if custom_ca else httpcore.default_ssl_context()
+        # Where anyio is missing the class stands for the lack of it, which its type does not leave out.
+        anyio_backend = cast("httpcore.AsyncNetworkBackend", httpcore.AnyIOBackend())
+        guarded = _GuardedBackend(self.guard, anyio_backend, httpcore.ConnectError)
+        return httpcore.AsyncConnectionPool(
+            ssl_context=self._trust,
+            proxy=None if proxy is None else httpcore.Proxy(proxy[0], auth=proxy[1]),
+            max_connections=_MAX_CONNECTIONS,
+            # httpcore uses its methods only; its base class cannot be named here without importing it.
+            network_backend=cast("httpcore.AsyncNetworkBackend", guarded) if proxy is None else None,
+        )
 
     def _proxy_for(self, url: WebUrl) -> tuple[str, tuple[bytes, bytes] | None] | None:
         """The URL of the proxy to go through, and its user and password."""
@@ -297,29 +370,51 @@ _MOST_MEMBERS: Final = 1_000
 """Of one gzip stream: each costs a copy of what follows it."""
 
 
-async def read_capped(chunks: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> tuple[bytes, bool]:
-    """All of `chunks`, decompressed, at most `max_bytes`; and whether there was more, or it broke off.
+class CappedBody:
+    """A body as it arrives: decompressed, and never more of it than was granted.
 
     Args:
         chunks: As they arrive.
         coding: What the `Content-Encoding` header says.
         max_bytes: The most of what comes in, and of what it decompresses to.
+
+    Attributes:
+        truncated: There was more than `max_bytes`, or it broke off; known when all has been read.
+
+    Raises:
+        OutputInvalid: It is compressed in a way that was not asked for; or, while it is read, not as it says.
     """
-    kind = coding.strip().lower().removeprefix("x-")
-    if kind not in ("", "identity", "gzip", "deflate"):
-        raise OutputInvalid(
-            f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
-        )
-    # Unpacked as it comes, and never more than was granted: a small answer can unpack to gigabytes.
-    inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
-    body = bytearray()
-    received_size = 0
-    async for chunk in chunks:
-        received_size += len(chunk)
-        body += chunk if inflate is None else inflate(chunk, max_bytes + 1 - len(body))
-        if len(body) > max_bytes or received_size > max_bytes:
-            return bytes(body[:max_bytes]), True
-    return bytes(body), inflate is not None and inflate.is_truncated
+
+    def __init__(self, chunks: AsyncIterable[bytes], *, coding: str, max_bytes: int) -> None:
+        kind = coding.strip().lower().removeprefix("x-")
+        if kind not in ("", "identity", "gzip", "deflate"):
+            raise OutputInvalid(
+                f"The page is compressed as {coding.strip()[:40]!r}, which was not asked for.", hint="Try another page."
+            )
+        self._chunks = chunks
+        self._max_bytes = max_bytes
+        # Unpacked as it comes, and never more than was granted: a small answer can unpack to gigabytes.
+        self._inflate = _Inflate(is_gzip=kind == "gzip") if kind in ("gzip", "deflate") else None
+        self.truncated = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        received, given = 0, 0
+        async for chunk in self._chunks:
+            received += len(chunk)
+            rest = self._max_bytes - given
+            piece = chunk if self._inflate is None else self._inflate(chunk, rest + 1)
+            given += len(piece)
+            if given > self._max_bytes or received > self._max_bytes:
+                self.truncated = True
+                yield piece[:rest]
+                return
+            if piece:
+                yield piece
+        self.truncated = self._inflate is not None and self._inflate.is_truncated
+
+    async def read(self) -> bytes:
+        """All of it."""
+        return b"".join([chunk async for chunk in self])
 
 
 class _Inflate:
