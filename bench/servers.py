@@ -1,8 +1,9 @@
-"""What doors cost: CPU a request beside a bare route and a bare MCP server, latency, streams, and pages of runs."""
+"""What doors cost: CPU a request beside a bare route and a bare MCP server, streams, pages; and what times tell."""
 
 import asyncio
 import gc
 import json
+import random
 import resource
 import statistics
 import sys
@@ -25,8 +26,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from bench.table import Row, median_of
+from retinue.agents.port import RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
+from retinue.contract.task import Question, Task
 from retinue.engine.base import RunFilter
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -46,6 +49,28 @@ BODY = b'{"number": 7}'
 PATH = "/agents/general/square/square"
 REVISION = "2026-07-28"
 CONNECTIONS = (1, 8, 32, 128)
+PEEKS = 300
+MESSAGE = {"messageId": "m", "role": "ROLE_USER", "taskId": "ID", "parts": [{"text": "7"}]}
+# Ways to ask for a run: a method and a path of the HTTP door, or a method of A2A; and a body.
+WAYS: tuple[tuple[str, str, Any], ...] = (
+    ("GET", "/runs/ID", None),
+    ("DELETE", "/runs/ID", None),
+    ("GET", "/runs/ID/events", None),
+    ("POST", "/runs/ID/answers", {"value": 7, "question_id": "n1.q"}),
+    ("GET", "/runs/ID/artifacts/0", None),
+    ("POST", "/runs/ID/rating", {"verdict": "bad"}),
+    ("GET", "/runs?label.context=ID", None),
+    ("GET", "/agents/general/asker/tasks/ID", None),
+    ("DELETE", "/agents/general/asker/tasks/ID", None),
+    ("POST", "/agents/general/asker/tasks/ID", {"value": 7}),
+    ("GET", "/agents/general/asker/tasks/ID/events", None),
+    ("GetTask", "/a2a", {"id": "ID"}),
+    ("CancelTask", "/a2a", {"id": "ID"}),
+    ("SubscribeToTask", "/a2a", {"id": "ID"}),
+    ("SendMessage", "/a2a", {"message": MESSAGE}),
+    ("ListTasks", "/a2a", {"contextId": "ID"}),
+    ("ListTaskPushNotificationConfigs", "/a2a", {"taskId": "ID"}),
+)
 
 
 def _request(path: str, body: bytes = BODY, headers: str = "") -> bytes:
@@ -71,6 +96,13 @@ def _mcp_request() -> bytes:
 async def square(number: int) -> dict[str, int]:
     """Squares a number. Use to square. Returns the square."""
     return {"number": number * number}
+
+
+@agent(effects=[])
+async def asker(run: RunContext) -> int:
+    """Asks for a number. Use to ask. Returns it."""
+    answer = await run.ask(Question(id="q", text="Which number?"))
+    return int(str(answer.value)) if answer else 0
 
 
 def bare_app() -> ASGIApp:
@@ -126,11 +158,13 @@ def measure() -> Iterator[Row]:
     yield Row(f"serve: an answer beside {IDLE:,} idle connections", seconds * 1e3, "ms", 1000)
     with tempfile.TemporaryDirectory() as folder:
         yield from _pages(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        yield from asyncio.run(_peeks(Path(folder)))
 
 
 @asynccontextmanager
 async def _service(folder: Path, *, journal: Journal | None) -> AsyncGenerator[Service]:
-    registry = Registry([square])
+    registry = Registry([square, asker])
     async with InProcessEngine(workflows(registry), journal=journal, waits_for_answers=True) as engine:
         yield Service(Orchestrator(registry, engine), Admission(KeyStore(folder)))
 
@@ -242,8 +276,6 @@ async def _streams(folder: Path) -> tuple[float, int]:
         return text.count(b"event:") if b"event: finished" in text else 0
 
     async def work(service: Service, port: int) -> tuple[float, int]:
-        from retinue.contract.task import Task  # noqa: PLC0415 - beside its only use
-
         run = await service.orchestrator.start_task(
             Task(id="", agent="square", skill="square", parameters={"number": 3}), owner="anonymous"
         )
@@ -322,3 +354,61 @@ def _timed(journal: Journal, where: RunFilter) -> float:
     if len(journal.list(50, where)) != 50:
         raise AssertionError(where)
     return time.perf_counter() - began
+
+
+async def _peeks(folder: Path) -> list[Row]:
+    """What a caller can tell of another's run: answers for it beside those for an id that nobody has, in turns."""
+
+    async def work(service: Service, port: int) -> list[Row]:
+        task = Task(id="", agent="asker", skill="asker", parameters={})
+        run = await service.orchestrator.start_task(task, owner="ada", labels={"door": "http", "agent": "asker"})
+        none = run[:-1] + ("0" if run[-1] != "0" else "1")
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        ratios: list[float] = []
+        unlike = apart = 0
+        for way in WAYS:
+            times: dict[str, list[int]] = {run: [], none: []}
+            answers: set[bytes] = set()
+            for _ in range(PEEKS):
+                for name in random.sample((run, none), 2):
+                    writer.write(_peek(*way, name))
+                    began = time.perf_counter_ns()
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+                    body = await (reader.readexactly(int(length)) if length else reader.readuntil(b"\r\n0\r\n\r\n"))
+                    times[name].append(time.perf_counter_ns() - began)
+                    answers.add(body.replace(name.encode(), b"ID"))
+            unlike += len(answers) - 1
+            apart += _p_value(times[run], times[none]) < 0.05 / len(WAYS)
+            ratios.append(statistics.median(times[run]) / statistics.median(times[none]))
+        writer.close()
+        note = f"{min(ratios):.3f} to {max(ratios):.3f}"
+        return [
+            Row(f"serve: answers for another's run that differ from none's, in {len(WAYS)} ways", unlike, "answers", 0),
+            Row(
+                "serve: median time of these over none's, median of the ways",
+                statistics.median(ratios),
+                "times",
+                note=note,
+            ),
+            Row("serve: ways in which a rank test tells the times apart, 5 % over all", apart, "ways", 0),
+        ]
+
+    return await _serving(folder, work)
+
+
+def _peek(method: str, path: str, body: Any, run: str) -> bytes:
+    if path == "/a2a":
+        method, body = "POST", {"jsonrpc": "2.0", "id": 1, "method": method, "params": body}
+    content = json.dumps(body) if body else ""
+    kind = "Content-Type: application/json\r\n" if body else ""
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\n{kind}"
+    return f"{head}Content-Length: {len(content.replace('ID', run))}\r\n\r\n{content}".replace("ID", run).encode()
+
+
+def _p_value(some: Sequence[int], others: Sequence[int]) -> float:
+    """How probable such ranks are where both are alike (Mann-Whitney, two sides, normal for as many as these)."""
+    ranks = {each: rank for rank, each in enumerate(sorted((*some, *others)), 1)}
+    m, n = len(some), len(others)
+    distance = sum(ranks[each] for each in some) - m * (m + n + 1) / 2
+    return 2 * statistics.NormalDist().cdf(-abs(distance) / (m * n * (m + n + 1) / 12) ** 0.5)
