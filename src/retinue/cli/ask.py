@@ -29,7 +29,7 @@ from retinue.cli.project import Bounds, Project, budget_of, report_notes
 from retinue.cli.remote import is_url, with_named
 from retinue.cli.result_output import agent_result, report_failure, show_agent_result
 from retinue.cli.session import MODULE_VARIABLE, Invocation, StartedRun, StartRun, active_path, run_session, with_module
-from retinue.contract.definition import Skill
+from retinue.contract.definition import GENERIC_SKILL, Skill
 from retinue.contract.json import dumps
 from retinue.contract.model import DialectName, JsonMapping, Model
 from retinue.contract.names import fold, nearest
@@ -134,10 +134,11 @@ def _read_words(project: Project, words: Sequence[str], program: ProgramOptions)
         words = (name, *words[1:])
     agent, words, module = _find_agent(project, words)
     names = [skill.name for skill in agent.definition.skills]
+    own_names = [name for name in names if name != GENERIC_SKILL]
     named_skill: Skill | None = None
     if words and not _is_text(words[0]):
         is_name = fold(words[0]) in names or len(words) > 1
-        if is_name or nearest(words[0], names):  # a misspelt name is refused, and is not an instruction
+        if is_name or nearest(words[0], own_names):  # a misspelt name is refused, and is not an instruction
             named_skill, words = _skill_by_name(agent, words[0]), words[1:]
     instruction = _single_text(words)
     skill = named_skill or _choose_skill(project, agent, instruction)
