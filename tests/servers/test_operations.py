@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -90,6 +92,27 @@ def test_the_span_of_a_request_stands_below_its_callers(
     assert run.parent.span_id == request.context.span_id
     assert f"{run.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
     assert "Ada" not in str([dict(span.attributes or {}) for span in spans.values()])
+
+
+LOADED = """
+import asyncio, pathlib, sys
+from tests.servers.parts import running
+
+async def main():
+    async with running(pathlib.Path(sys.argv[1])) as server:
+        for path in ("/ready", "/a2a", "/mcp"):
+            await asyncio.gather(*(server.client.post(path, json={}) for _ in range(3)))
+            print(path, *sorted({"a2a", "mcp"} & sys.modules.keys()))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_door_loads_its_package_when_somebody_comes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LOADED, str(tmp_path)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert loaded.stdout.splitlines() == ["/ready", "/a2a a2a", "/mcp a2a mcp"]
 
 
 def test_an_agent_that_holds_the_loop_is_named(
