@@ -136,8 +136,11 @@ _HEAD: Final = re.compile(
 )
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def _dumps(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(value)
     text.encode()  # a lone surrogate is no text, and the database would refuse it later
     return text
 

@@ -92,6 +92,8 @@ class Service:
     _open: dict[str, str] = field(default_factory=dict[str, str])
     _held_at_s: float = -math.inf
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _stopping: asyncio.Task[None] | None = None
+    _waiting: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
 
     @property
     def engine(self) -> Engine:
@@ -355,23 +357,22 @@ class Service:
 
     async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
         """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
-        stop = asyncio.ensure_future(self.closing.wait())
-        step: asyncio.Future[FollowedEvent | None] | None = None
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self.closing.wait())
+            self._stopping.add_done_callback(lambda _: [scope.cancel() for scope in self._waiting])
         async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
-            try:
-                while True:
-                    step = asyncio.ensure_future(anext(events, None))
-                    await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                    if not step.done() or (item := step.result()) is None:
-                        return
-                    if (public := public_event(item.event, root=self.root)) is not None:
-                        yield FollowedEvent(public, item.cursor)
-            finally:
-                stop.cancel()
-                if step is not None and not step.done():
-                    step.cancel()
-                    with anyio.CancelScope(shield=True):  # a generator at work cannot be closed
-                        await asyncio.wait({step})
+            while not self.closing.is_set():
+                item = None
+                with anyio.CancelScope() as scope:
+                    self._waiting.add(scope)
+                    try:
+                        item = await anext(events, None)
+                    finally:
+                        self._waiting.discard(scope)
+                if item is None:
+                    return
+                if (public := public_event(item.event, root=self.root)) is not None:
+                    yield FollowedEvent(public, item.cursor)
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids.
