@@ -77,7 +77,8 @@ def encode_data(value: object) -> str:
         InvalidInput: It is not JSON data.
     """
     try:
-        return process_cleaner().json(_dumps(value))
+        text = _dumps(value)
+        return text if isinstance(value, int | float) else process_cleaner().json(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This cannot be written as JSON: {error}", hint="Give plain JSON data.") from error
 
