@@ -412,15 +412,23 @@ class Service:
             raise Unavailable("The history cannot be written, so no task can be kept.", retry_after_s=60.0)
 
     async def watch_loop(self) -> None:
-        """Notice when an agent holds the event loop, and say which runs were open. Runs until it is canceled."""
-        while True:
-            began_s = time.monotonic()
-            await asyncio.sleep(_TICK_S)
-            late_s = time.monotonic() - began_s - _TICK_S
-            if late_s > _HELD_S:
-                self._held_at_s = time.monotonic()
-                names = ", ".join(f"{run} ({agent})" for run, agent in list(self._open.items())[:20]) or "none"
-                _LOGGER.warning("the event loop was held for %.1f s; open runs: %s", late_s, names)
+        """Log when an agent holds the event loop, with the runs that were open, and when the history is not written.
+
+        Runs until it is canceled.
+        """
+        listeners = [] if self._journal is None else self._journal.listeners
+        listeners.append(_log_failure)
+        try:
+            while True:
+                began_s = time.monotonic()
+                await asyncio.sleep(_TICK_S)
+                late_s = time.monotonic() - began_s - _TICK_S
+                if late_s > _HELD_S:
+                    self._held_at_s = time.monotonic()
+                    names = ", ".join(f"{run} ({agent})" for run, agent in list(self._open.items())[:20]) or "none"
+                    _LOGGER.warning("the event loop was held for %.1f s; open runs: %s", late_s, names)
+        finally:
+            listeners.remove(_log_failure)
 
     @property
     def _journal(self) -> "Journal | None":
@@ -445,6 +453,10 @@ class Service:
         task = asyncio.create_task(wait())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _log_failure(failure: RetinueError) -> None:
+    _LOGGER.error("the history is not written: %s %s", failure.message, failure.hint)
 
 
 _TICK_S: Final = 0.25
