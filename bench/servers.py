@@ -161,11 +161,13 @@ async def _cost(app: ASGIApp, service: Service, client: str = _SKILL_CLIENT) -> 
         serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
         await ready.wait()
         gc.collect()
-        began = time.process_time()
-        asking = await asyncio.create_subprocess_exec(sys.executable, "-c", client, str(sock.getsockname()[1]))
-        if await asking.wait():
-            raise AssertionError
-        seconds = time.process_time() - began
+        seconds = 0.0
+        for _ in range(2):  # what is made at the first request is not counted
+            began = time.process_time()
+            asking = await asyncio.create_subprocess_exec(sys.executable, "-c", client, str(sock.getsockname()[1]))
+            if await asking.wait():
+                raise AssertionError
+            seconds = time.process_time() - began
         service.closing.set()
         await serving
     return seconds / REQUESTS
