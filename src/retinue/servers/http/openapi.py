@@ -7,8 +7,8 @@ from typing import Final, cast
 import retinue
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
+from retinue.contract.schema import embed_schema
 from retinue.dialects import agent_http
-from retinue.servers.schemas import embed_schema
 
 _JSON: Final = "application/json"
 _STATUSES: Final = {
