@@ -1,11 +1,14 @@
-"""What doors cost: CPU a request beside a bare route and a bare MCP server, streams, pages; and what times tell."""
+"""What serving costs: its start, a request beside the servers of others, streams, pages of runs; and what times tell."""
 
 import asyncio
 import gc
 import json
+import os
 import random
+import re
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,7 +16,8 @@ import tracemalloc
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.request import urlopen
 
 import anyio
 import jsonschema_rs
@@ -25,6 +29,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from bench.peers.environments import Subject, python_of, variables
 from bench.table import Row, median_of
 from retinue.agents.port import RunContext
 from retinue.agents.python import agent
@@ -42,6 +47,7 @@ from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 
 REQUESTS = 300
+AGENTS = 100
 STREAMS = 1_000
 RUNS = 100_000
 IDLE = 10_000
@@ -71,10 +77,16 @@ WAYS: tuple[tuple[str, str, Any], ...] = (
     ("ListTasks", "/a2a", {"contextId": "ID"}),
     ("ListTaskPushNotificationConfigs", "/a2a", {"taskId": "ID"}),
 )
+_A2A_BODY: Final = (
+    b'{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":'
+    b'{"messageId":"m000000","role":"ROLE_USER","parts":[{"data":{"number":7}}]}}}'
+)
 
 
 def _request(path: str, body: bytes = BODY, headers: str = "") -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\n{headers}"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost:80\r\nContent-Type: application/json\r\nA2A-Version: 1.0\r\n{headers}"
+    )
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
@@ -131,6 +143,19 @@ def bare_mcp_app() -> ASGIApp:
 
 def measure() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
+        serving, importing = _boots(Path(folder))
+    yield Row(f"serve: CPU until {AGENTS} agents are ready", serving * 1e3, "ms")
+    yield Row("serve: … over that of importing the SDKs of A2A and MCP", serving / importing, "times", 1.25)
+    with tempfile.TemporaryDirectory() as folder:
+        ours, memory, sqlite = asyncio.run(_a2a_costs(Path(folder)))
+    yield Row("serve: CPU of an A2A `SendMessage`, recorded in the history", ours * 1e6, "µs")
+    note = f"{memory * 1e6:,.0f} µs; an agent that gives back what it was sent"
+    yield Row(
+        "serve: its rate over that of a2a-sdk's own handler", memory / ours, "times", 1.2, at_least=True, note=note
+    )
+    note = f"{sqlite * 1e6:,.0f} µs"
+    yield Row("serve: … over the same on a2a-sdk's SQLite store", sqlite / ours, "times", 5, at_least=True, note=note)
+    with tempfile.TemporaryDirectory() as folder:
         bare, plain, kept, bare_mcp, plain_mcp, kept_mcp = asyncio.run(_costs(Path(folder)))
     yield Row("serve: CPU of a request to a bare Starlette route with jsonschema-rs", bare * 1e6, "µs")
     yield Row("serve: CPU of a request to a skill's route", plain * 1e6, "µs", note="no history")
@@ -174,9 +199,12 @@ async def _costs(folder: Path) -> Sequence[float]:
     with Journal(folder / "journal.sqlite3") as journal:
         async with _service(folder, journal=None) as plain, _service(folder, journal=journal) as kept:
             # Made anew for each turn: an application is opened and closed once.
-            kinds: list[tuple[Callable[[], ASGIApp], Service, bytes]] = [
-                (make_app, service, request)
-                for bare, request in ((bare_app, _request(PATH)), (bare_mcp_app, _mcp_request()))
+            kinds: list[tuple[Callable[[], ASGIApp], Service, str]] = [
+                (make_app, service, client)
+                for bare, client in (
+                    (bare_app, _SKILL_CLIENT),
+                    (bare_mcp_app, _client(_mcp_request(), b'{"number":49}')),
+                )
                 for make_app, service in (
                     (bare, plain),
                     (lambda: application(plain), plain),
@@ -185,40 +213,115 @@ async def _costs(folder: Path) -> Sequence[float]:
             ]
             figures: list[list[float]] = [[] for _ in kinds]
             for _ in range(4):
-                for (make_app, service, request), costs in zip(kinds, figures, strict=True):
-                    costs.append(await _cost(make_app(), service, request))
+                for (make_app, service, client), costs in zip(kinds, figures, strict=True):
+                    costs.append(await _cost(make_app(), service, client))
     return [min(costs[1:]) for costs in figures]
 
 
-_CLIENT = f"""
+def _client(request: bytes, answer: bytes) -> str:
+    """A program that asks again and again, each time with another number in the place of `m000000`."""
+    return f"""
 import socket, sys
-request = sys.argv[2].encode()
 with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as line:
     stream = line.makefile("rb")
-    for _ in range({REQUESTS}):
-        line.sendall(request)
+    for number in range({REQUESTS}):
+        line.sendall({request!r}.replace(b"m000000", b"m%06d" % number))
         length = 0
         while (header := stream.readline()) != b"\\r\\n":
             length = int(header[15:]) if header.lower().startswith(b"content-length:") else length
-        assert b'{{"number":49}}' in stream.read(length)
+        body = stream.read(length)
+        assert {answer!r} in body, body
 """
 
 
-async def _cost(app: ASGIApp, service: Service, request: bytes) -> float:
+_SKILL_CLIENT = _client(_request(PATH), b'{"number":49}')
+
+
+async def _cost(app: ASGIApp, service: Service, client: str = _SKILL_CLIENT) -> float:
     service.closing = anyio.Event()
     with listen("127.0.0.1", 0) as sock:
         ready = asyncio.Event()
         serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
         await ready.wait()
         gc.collect()
-        began = time.process_time()
-        port = str(sock.getsockname()[1])
-        client = await asyncio.create_subprocess_exec(sys.executable, "-c", _CLIENT, port, request)
-        if await client.wait():
-            raise AssertionError
-        seconds = time.process_time() - began
+        seconds = 0.0
+        for _ in range(2):  # what is made at the first request is not counted
+            began = time.process_time()
+            asking = await asyncio.create_subprocess_exec(sys.executable, "-c", client, str(sock.getsockname()[1]))
+            if await asking.wait():
+                raise AssertionError
+            seconds = time.process_time() - began
         service.closing.set()
         await serving
+    return seconds / REQUESTS
+
+
+def _boots(folder: Path) -> tuple[float, float]:
+    """Seconds of CPU until a server of many files is ready, and of importing what it leaves for later."""
+    environment = {**variables(), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+    environment |= {f"RETINUE_{name}_DIR": str(folder / name) for name in ("STATE", "CACHE", "CONFIG")}
+    (folder / "agents").mkdir()
+    for number in range(AGENTS):
+        (folder / "agents" / f"a{number}.py").write_text(_AGENT.format(number), encoding="utf-8")
+    serve_command = [sys.executable, "-m", "retinue", "serve", "agents", "--port", "0"]
+    figures: list[tuple[float, float]] = []
+    for _ in range(4):
+        with subprocess.Popen(serve_command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True) as server:
+            assert server.stderr is not None
+            address = re.search(r"http://\S+", server.stderr.readline())
+            with urlopen(f"{address[0] if address else ''}/ready") as ready:
+                ready.read()
+            serving = _cpu_of(server.pid)
+            server.terminate()
+        code = f"import time, {_SDKS}; print(time.process_time())"
+        imported = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
+        figures.append((serving, float(imported.stdout)))
+    return min(each[0] for each in figures[1:]), min(each[1] for each in figures[1:])
+
+
+_AGENT = '''
+import retinue
+
+@retinue.agent(effects=[])
+async def times_{0}(number: int) -> dict[str, int]:
+    """Multiplies by {0}. Use to multiply by {0}. Returns the product."""
+    return {{"number": number * {0}}}
+'''
+_SDKS = "a2a.server.request_handlers, a2a.server.routes, mcp.server.lowlevel, mcp.server.streamable_http_manager"
+
+
+def _cpu_of(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _a2a_costs(folder: Path) -> tuple[float, float, float]:
+    """Seconds of CPU for one message: of our server, and of a2a-sdk's own in memory and on SQLite, in turns."""
+    client = _client(_request("/agents/general/square/a2a", _A2A_BODY), b'"number":49')
+    echo_client = _client(_request("/a2a", _A2A_BODY), b"TASK_STATE_COMPLETED")
+    figures: list[list[float]] = [[], [], []]
+    with Journal(folder / "journal.sqlite3") as journal:
+        async with _service(folder, journal=journal) as service:
+            for turn in range(4):
+                figures[0].append(await _cost(application(service), service, client))
+                for costs, store in zip(figures[1:], ("", str(folder / f"tasks-{turn}.sqlite3")), strict=True):
+                    costs.append(await asyncio.to_thread(_echo_cost, echo_client, store))
+    ours, memory, sqlite = (min(costs[1:]) for costs in figures)
+    return ours, memory, sqlite
+
+
+def _echo_cost(client: str, store: str) -> float:
+    subject = Subject("a2a-sdk", "a2a_sdk_server", "peers-a2a-sdk")
+    script = Path(__file__).parent / "peers" / "subjects" / f"{subject.module}.py"
+    command = [python_of(subject), script, store]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables(), text=True) as server:
+        assert server.stdout is not None
+        ask = [sys.executable, "-c", client, server.stdout.readline().strip()]
+        subprocess.run(ask, check=True)  # what is made at the first request is not counted
+        began = _cpu_of(server.pid)
+        subprocess.run(ask, check=True)
+        seconds = _cpu_of(server.pid) - began
+        server.terminate()
     return seconds / REQUESTS
 
 

@@ -47,6 +47,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     ),
     "weights": ("requirements/weights.in", "--no-deps"),
     "all": ("pyproject.toml", "-", "--extra=all", "--constraint=requirements/run.txt"),
+    "peers-a2a-sdk": ("requirements/peers-a2a-sdk.in",),
     "peers-agent-framework": ("requirements/peers-agent-framework.in",),
     "peers-agno": ("requirements/peers-agno.in",),
     "peers-langgraph": ("requirements/peers-langgraph.in",),

@@ -297,7 +297,7 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
                 assert (await http.get("/agents/general/greet/tasks/x")).status_code == 404
                 assert (await http.get("/openapi.json")).status_code == 404
                 assert (await http.get("/health")).status_code == 200
-            monkeypatch.setitem(sys.modules, "retinue.servers.a2a", None)
+            monkeypatch.setitem(sys.modules, "a2a", None)
             with pytest.raises(NotInstalled) as caught:
                 application(server.service)
             assert "retinue[a2a]" in caught.value.hint

@@ -446,9 +446,10 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 assert (await client.get("/health")).status_code == 200
                 assert (await client.get("/openapi.json")).status_code == 404
-            monkeypatch.setitem(sys.modules, "retinue.servers.mcp", None)
-            with pytest.raises(NotInstalled) as caught:
-                application(server.service)
+            with monkeypatch.context() as absent:
+                absent.setitem(sys.modules, "mcp", None)
+                with pytest.raises(NotInstalled) as caught:
+                    application(server.service)
             assert "retinue[mcp]" in caught.value.hint
             assert (await server.client.get("/health")).status_code == 200
 

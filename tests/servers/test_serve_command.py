@@ -56,9 +56,10 @@ def serving(
     process = start(home, folder, "serve", *paths, "--port", "0", *words)
     try:
         assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line + process.stderr.read()
+        text = ""
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+", text)) and (line := process.stderr.readline()):
+            text += line
+        assert found, text
         with httpx.Client(base_url=found[0], trust_env=False, timeout=30) as client:
             yield process, client
     finally:

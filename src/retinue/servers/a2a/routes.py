@@ -108,7 +108,7 @@ def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] 
     files = endpoint(service, DOOR, get_artifact)
     cards: list[BaseRoute] = []
     every: list[BaseRoute] = []
-    for prefix in ("", _AGENT):
+    for prefix in (_AGENT, ""):  # most requests are to an agent
         cards += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
         every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
         for path, version in _CARD_PATHS.items():

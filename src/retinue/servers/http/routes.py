@@ -22,13 +22,12 @@ from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.http import runs, tasks
 from retinue.servers.http.answers import DOOR
 from retinue.servers.http.openapi import docs_page, openapi
-from retinue.servers.metrics import CONTENT_TYPE
 from retinue.servers.requests import Handler, RouteGroup, agent_of, endpoint, get_artifact, routes
-from retinue.servers.schemas import body_schema
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
 _PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _AGENT = "/agents/{category}/{agent}"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -132,13 +131,13 @@ async def show_docs(service: Service, request: Request, caller: Caller) -> Respo
 async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:
     """GET `/metrics`: counters in the text format of Prometheus."""
     del request, caller
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+    return Response(service.metrics.text(), media_type=_METRICS_TYPE)
 
 
 def _card(definition: Definition, base: str) -> JsonObject:
     # A definition read from a card elsewhere keeps the paths of there; here it stands on our own routes.
     skills = tuple(
-        each.model_copy(update={"path": None, "output_schema": body_schema(each.output_schema)})
+        each.model_copy(update={"path": None, "output_schema": agent_http.body_schema(each.output_schema)})
         for each in definition.skills
     )
     own = definition.model_copy(update={"skills": skills, "extras": {}})
