@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 
-from retinue.contract.event import Event, Message, NodeStarted
+from retinue.contract.event import Body, Event, Message, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
@@ -239,6 +239,21 @@ class InProcessEngine:
             hint=f"Pending: {names}.",
             suggestions=pending,
         )
+
+    async def add_event(self, run: str, body: Body) -> None:
+        """See `Engine.add_event`.
+
+        Raises:
+            UnknownName: There is no such run.
+            Unavailable: Another process works on the run.
+            InvalidInput: `body` is not JSON data.
+        """
+        if (live := self._runs.get(run)) is not None:
+            live.log.record(body, is_late=True)
+        elif (await self.get(run)).ended_ns is None:
+            raise _other_process_error(run)
+        else:
+            await self._ask_journal(lambda journal: journal.add_event(run, body, self.clock()))
 
     async def cancel(self, run: str, *, reason: str = "") -> None:
         """See `Engine.cancel`. Does not wait for the end; `result` does. An ended run stays as it is.

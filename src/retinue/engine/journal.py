@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, cast
 
-from retinue.contract.event import KINDS, Event, NodeFinished
+from retinue.contract.event import KINDS, Body, Event, NodeFinished
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
@@ -435,6 +435,17 @@ class Journal:
         """
         self._writer.append(_event_row(event))
 
+    def add_event(self, run: str, body: Body, at_ns: int) -> None:
+        """Record an event behind the last one of a run that no process works on. Waits for the disk.
+
+        Raises:
+            InvalidInput: It holds something that is not JSON data.
+            RetinueError: The file cannot be written.
+        """
+        values = (KINDS[type(body)], at_ns, encode(body), run)
+        query = "INSERT INTO events SELECT run, max(sequence) + 1, '', 0, ?, ?, ? FROM events WHERE run = ?"
+        self._writer.call(lambda connection: connection.execute(query, values))
+
     def note(self, run: str, number: int, note: Note, at_ns: int) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
@@ -555,6 +566,38 @@ class Journal:
         """
         return self._read(lambda reader: read_ratings(reader.connection), dict[str, Rating]()).get(run)
 
+    # What is kept beside runs
+
+    def keep_text(self, run: str, name: str, text: str | None) -> None:
+        """Keep a text beside a run, in place of the one of that name; None deletes it. Waits for the disk.
+
+        It may be secret: it is in no event, and nothing that shows runs shows it.
+
+        Raises:
+            RetinueError: The file cannot be written.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM texts WHERE run = ? AND name = ?", (run, name))
+            if text is not None:
+                connection.execute("INSERT INTO texts VALUES (?, ?, ?)", (run, name, text))
+
+        self._writer.call(write)
+
+    def texts(self) -> Sequence[tuple[str, str, str]]:
+        """All of these texts: run, name, text.
+
+        Raises:
+            RetinueError: The file cannot be read.
+        """
+        if not self.path.exists():
+            return []
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+            return connection.execute("SELECT run, name, text FROM texts").fetchall()
+
+        return self._writer.call(read)
+
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
@@ -586,6 +629,7 @@ class Journal:
                 connection.execute(
                     "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + AFTER_CHILD)
                 )
+                connection.execute("DELETE FROM texts WHERE run = ?", (run,))
                 forget_rating(connection, run)
             return len(old)
 

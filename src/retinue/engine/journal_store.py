@@ -60,7 +60,8 @@ def label_of(name: str) -> str:
     return f"CASE WHEN json_valid(body) THEN json_extract(body, '$.labels.{name}') END"
 
 
-_INDEXES: Final = (
+_ADDITIONS: Final = (
+    "CREATE TABLE IF NOT EXISTS texts (run TEXT, name TEXT, text TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID",
     f"CREATE INDEX IF NOT EXISTS owners ON events ({STARTED_FOR}, at_ns) WHERE sequence = 0",
     f"CREATE INDEX IF NOT EXISTS contexts ON events ({label_of('context')}, at_ns) WHERE sequence = 0",
 )
@@ -83,8 +84,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         if format_of(connection, path, newest=_FORMAT, content="history") < _FORMAT:
             connection.executescript(_SCHEMA)
-        for index in _INDEXES:
-            connection.execute(index)
+        for addition in _ADDITIONS:
+            connection.execute(addition)
     except BaseException:
         connection.close()
         raise

@@ -1,6 +1,7 @@
 """All doors of one server as one ASGI application, and its life from the first request to the last."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -26,7 +27,6 @@ Door: TypeAlias = Literal["http", "a2a", "mcp"]
 DOORS: Final[dict[Door, str]] = {"http": "starlette", "a2a": "a2a", "mcp": "mcp"}
 """The doors, and the package that each needs."""
 A2A_VERSIONS: Final = ("1.0", "0.3")
-RPC_PATHS: Final = ("/mcp",)
 
 
 def installed_doors() -> tuple[Door, ...]:
@@ -55,17 +55,29 @@ def application(
         NotInstalled: A door needs a package that is not here.
     """
     app = http_app(service, base_url=base_url, probes_only="http" not in doors)
+    lifespans: list[Callable[[object], AbstractAsyncContextManager[None]]] = []
     if "a2a" in doors:
         try:
-            from retinue.servers.a2a import a2a_routes  # noqa: PLC0415 - an optional package
+            from retinue.servers.a2a import A2aDoor  # noqa: PLC0415 - an optional package
         except ImportError as error:
             raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a]`.") from None
-        app.router.routes[:0] = a2a_routes(service, base_url=base_url, versions=a2a)
+        a2a_door = A2aDoor(service, base_url=base_url, versions=a2a)
+        app.router.routes[:0] = a2a_door.routes
+        lifespans.append(a2a_door.lifespan)
     if "mcp" in doors:
-        door = _mcp_door(service)
-        app.router.routes += door.routes
-        app.router.lifespan_context = door.lifespan
-    return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
+        mcp_door = _mcp_door(service)
+        app.router.routes += mcp_door.routes
+        lifespans.append(mcp_door.lifespan)
+
+    @asynccontextmanager
+    async def lifespan(app: object) -> AsyncGenerator[None]:
+        async with AsyncExitStack() as stack:
+            for each in lifespans:
+                await stack.enter_async_context(each(app))
+            yield
+
+    app.router.lifespan_context = lifespan
+    return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts})
 
 
 def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":

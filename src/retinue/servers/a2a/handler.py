@@ -1,9 +1,10 @@
 """The handler of the SDK over the engine: a task is a run. Only here protobuf meets our JSON."""
 
+import asyncio
 import functools
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import CoroutineType
 from typing import Any, Final, TypeVar
@@ -31,6 +32,8 @@ CALL: Final = "retinue.call"
 """The key under which the call stands in the scope of a request, and in the state of the SDK's context."""
 MOST_TASKS: Final = 1_000
 """The newest tasks of a caller, which are listed."""
+MESSAGE_S: Final = 0.5
+"""How long a stream waits for an answer that is a message alone. One that takes longer is told as a task."""
 
 _PAGE: Final = 50
 _LONGEST_PAGE: Final = 100
@@ -107,7 +110,16 @@ class AgentHandler(RequestHandler):
             validate_proto_required_fields(params)
             run, after_ns = await self._take(params, call)
             await self._service.keep()
-            record = replace(await self._service.engine.get(run), lifecycle="working", outcome=None, ended_ns=None)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MESSAGE_S):
+                    await wait_until_settled(self._service, run, or_update=True)
+            record = await self._service.engine.get(run)
+            if record.ended_ns is not None:
+                body = await self._task(call, record, params.configuration, form="http")
+                if "message" in body:
+                    yield _event(body)
+                    return
+            record = replace(record, lifecycle="working", outcome=None, ended_ns=None)
             async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as stream:
                 async for update in stream:
                     yield _event(update)
@@ -244,7 +256,7 @@ class AgentHandler(RequestHandler):
     ) -> None:
         """Send no more to one of them."""
         record = await call.find(self._service, params.task_id)
-        self._push.remove(record.run, params.id)
+        await self._push.remove(record.run, params.id)
 
     @_checked
     async def on_get_extended_agent_card(self, params: pb.GetExtendedAgentCardRequest, call: Call) -> pb.AgentCard:
@@ -258,6 +270,7 @@ def _event(update: JsonMapping) -> Any:
     ((kind, body),) = update.items()
     kinds: dict[str, type[ProtoMessage]] = {
         "task": pb.Task,
+        "message": pb.Message,
         "statusUpdate": pb.TaskStatusUpdateEvent,
         "artifactUpdate": pb.TaskArtifactUpdateEvent,
     }
