@@ -145,6 +145,28 @@ def test_tasks_are_listed_a_page_at_a_time_the_last_changed_first(tmp_path: Path
     asyncio.run(main())
 
 
+def test_every_task_is_listed_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            ids = [await _greeted(server, "Ada", context="c" if number % 2 else "") for number in range(9)]
+            client = await client_of(server, at=GREET)
+            for wish, meant in (
+                (pb.ListTasksRequest(page_size=2), ids),
+                (pb.ListTasksRequest(page_size=2, context_id="c"), ids[1::2]),
+                (pb.ListTasksRequest(page_size=2, status=pb.TASK_STATE_COMPLETED), ids),
+            ):
+                listed: list[str] = []
+                while not listed or wish.page_token:
+                    page = await client.list_tasks(wish)
+                    assert page.total_size == len(meant)
+                    listed += [each.id for each in page.tasks]
+                    wish.page_token = page.next_page_token
+                assert listed == meant[::-1]
+
+    monkeypatch.setattr("retinue.servers.a2a.handler.WINDOW", 3)
+    asyncio.run(main())
+
+
 def test_a_context_brings_what_was_said_in_it_before(tmp_path: Path) -> None:
     async def main() -> None:
         from tests.servers.parts import SEEN

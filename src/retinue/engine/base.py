@@ -296,6 +296,10 @@ class Engine(Protocol):
         """
         ...
 
+    async def count(self, where: RunFilter) -> int:
+        """How many runs a list has in all. Only owner, labels and agent of `where` are looked at."""
+        ...
+
     async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """One run's record.
 

@@ -296,6 +296,14 @@ class InProcessEngine:
         records.sort(key=lambda record: (record.started_ns, record.run), reverse=True)
         return records[: max(limit, 0)]
 
+    async def count(self, where: RunFilter) -> int:
+        """See `Engine.count`."""
+        if self.journal is not None:
+            return await self._ask_journal(lambda journal: journal.count(where))
+        facts = RunFilter(owner=where.owner, labels=where.labels)
+        runs = [run for run in self._runs.values() if CHILD not in run.run and facts.matches(run.describe())]
+        return sum(run.called(where.agent) for run in runs)
+
     async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """See `Engine.get`.
 

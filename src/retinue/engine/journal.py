@@ -4,7 +4,6 @@ One table of events. Values are JSON of our own contract types, never pickle. Wr
 fails one (`journal_store.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -21,12 +20,11 @@ from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_store import (
     FIRST_NOTE,
     INSERT,
-    STARTED_FOR,
     Owner,
     Row,
     Writer,
+    condition_of,
     is_alive,
-    label_of,
     open_to_read,
     store_error,
 )
@@ -39,7 +37,6 @@ T = TypeVar("T")
 _PAGE: Final = 500
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
-_LABEL: Final = re.compile("[a-z][a-z_]{0,40}")
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
 
@@ -65,27 +62,18 @@ class JournalReader:
         self._path = path
         self._alive: dict[str, bool] = {}
 
+    def count(self, where: RunFilter) -> int:
+        """How many runs there are without child runs, by owner, labels and agent."""
+        condition, values = condition_of(where)
+        return int(self._rows(f"SELECT count(*) FROM events WHERE {condition}", *values)[0][0])  # noqa: S608 - ours
+
     def newest(self, limit: int, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """The newest runs first, without child runs; all of them with a negative `limit`."""
-        conditions, values = ["sequence = 0", "instr(run, ?) = 0"], list[object]([CHILD])
-        if where.owner is not None:
-            conditions.append(f"{STARTED_FOR} = ?")
-            values.append(where.owner)
-        for name, value in where.labels.items():
-            if _LABEL.fullmatch(name):  # any other is looked for in what the query gives
-                conditions.append(f"{label_of(name)} = ?")
-                values.append(value)
-        if where.agent is not None:
-            # Some other row of the run says that the agent was called.
-            conditions.append(
-                "EXISTS (SELECT 1 FROM events AS call WHERE call.run = events.run AND call.kind = 'started'"
-                " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
-            )
-            values.append(where.agent)
+        condition, values = condition_of(where)
         if (position := where.position) is not None:
-            conditions.append("(at_ns, run) < (?, ?)")
+            condition += " AND (at_ns, run) < (?, ?)"
             values += position
-        query = "SELECT run, at_ns, body FROM events WHERE " + " AND ".join(conditions)  # noqa: S608 - all of them ours
+        query = f"SELECT run, at_ns, body FROM events WHERE {condition}"  # noqa: S608 - all of it ours
         records: list[RunRecord] = []
         for run, started_ns, body in self._execute(f"{query} ORDER BY at_ns DESC, run DESC", *values):
             if len(records) == limit:
@@ -461,6 +449,14 @@ class Journal:
             RetinueError: The file itself cannot be read.
         """
         return self._read(lambda reader: reader.newest(limit, where), ())
+
+    def count(self, where: RunFilter) -> int:
+        """How many runs there are without child runs. Only owner, labels and agent of `where` are looked at.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.count(where), 0)
 
     def questions(self, run: str) -> Sequence[PendingQuestion]:
         """What a run and its child runs have asked, and what nobody has answered.

@@ -11,6 +11,7 @@ Process ids would not do: they are reused, and mean nothing in another container
 import atexit
 import fcntl
 import os
+import re
 import secrets
 import sqlite3
 import threading
@@ -21,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, Generic, TypeAlias, TypeVar, cast
 
+from retinue.engine.base import RunFilter
+from retinue.engine.ids import CHILD
 from retinue.errors import InternalError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
@@ -58,6 +61,29 @@ COMMIT;
 def label_of(name: str) -> str:
     """In the row with sequence 0: the label of that name, which is letters and `_`."""
     return f"CASE WHEN json_valid(body) THEN json_extract(body, '$.labels.{name}') END"
+
+
+_LABEL: Final = re.compile("[a-z][a-z_]{0,40}")
+
+
+def condition_of(where: RunFilter) -> tuple[str, list[object]]:
+    """Which rows say how the runs were started that are meant, by owner, labels and agent: SQL, and its values."""
+    conditions, values = ["sequence = 0", "instr(run, ?) = 0"], list[object]([CHILD])
+    if where.owner is not None:
+        conditions.append(f"{STARTED_FOR} = ?")
+        values.append(where.owner)
+    for name, value in where.labels.items():
+        if _LABEL.fullmatch(name):  # any other is looked for in what the query gives
+            conditions.append(f"{label_of(name)} = ?")
+            values.append(value)
+    if where.agent is not None:
+        # Some other row of the run says that the agent was called.
+        conditions.append(
+            "EXISTS (SELECT 1 FROM events AS call WHERE call.run = events.run AND call.kind = 'started'"
+            " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
+        )
+        values.append(where.agent)
+    return " AND ".join(conditions), values
 
 
 _ADDITIONS: Final = (
