@@ -12,12 +12,13 @@ from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError
 
 from retinue.agents.port import RunContext
-from retinue.agents.python import agent
+from retinue.agents.python import agent, skill
 from retinue.contract.event import TextDelta
+from retinue.contract.task import Task
 from retinue.engine.journal import Journal
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
-from tests.servers.parts import Server, events_of, running
+from tests.servers.parts import Server, events_of, greet, running
 
 GREET = "/agents/general/greet"
 ASKER = "/agents/general/asker"
@@ -187,6 +188,27 @@ def test_a_context_brings_what_was_said_in_it_before(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@agent(category="house")
+class Porter:
+    """Opens and closes doors."""
+
+    @skill(effects=[], examples=["open the door", "open the gate"])
+    async def door(self, task: Task) -> str:
+        """Opens a door. Use when somebody knocks. Returns what was done."""
+        return " ".join(task.context.history)
+
+
+def test_a_context_brings_what_was_said_to_the_agents_of_a_goal(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(Porter, greet)) as server:
+            wish = request("Open the door, please", contextId="c1")
+            await call(server, "SendMessage", wish)
+            answer = await call(server, "SendMessage", wish)
+            assert "user: Open the door, please" in answer["result"]["task"]["status"]["message"]["parts"][0]["text"]
+
+    asyncio.run(main())
+
+
 def test_the_whole_takes_a_named_skill_or_data_that_fits_one(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path) as server:
@@ -248,7 +270,7 @@ def test_a_task_is_still_there_after_a_restart(tmp_path: Path) -> None:
 def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path) as server, webhook() as (url, came):
-            push = {"url": url, "token": "t0", "authentication": {"scheme": "Bearer", "credentials": "c0"}}
+            push = {"url": url, "token": "token-0815", "authentication": {"scheme": "Bearer", "credentials": "c0"}}
             wish = request(None, {"topic": "rain"})
             wish["configuration"] = {"taskPushNotificationConfig": push}
             refused = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a")
@@ -268,7 +290,7 @@ def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> Non
             kinds = [next(iter(json.loads(body))) for _, body in came]
             assert kinds == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
             head = came[-1][0].lower()
-            assert "x-a2a-notification-token: t0" in head
+            assert "x-a2a-notification-token: token-0815" in head
             assert "authorization: bearer c0" in head
 
     asyncio.run(main())
@@ -289,7 +311,7 @@ def test_a_pushed_update_is_tried_six_times_and_each_failure_is_an_event(
     async def main() -> None:
         async with running(tmp_path, push=LOOPBACK) as server, webhook(status=status) as (url, came):
             wish = request(None, {"name": "Ada"})
-            push = {"id": "p", "url": f"{url}/secret-path", "token": "t0"}
+            push = {"id": "p", "url": f"{url}/secret-path", "token": "token-0815"}
             wish["configuration"] = {"taskPushNotificationConfig": push}
             task = (await call(server, "SendMessage", wish, at=f"{GREET}/a2a"))["result"]["task"]["id"]
             # The first update and the end: what lies between is not sent to an address that was given up.
@@ -314,7 +336,7 @@ def test_what_a_server_has_not_sent_is_sent_by_the_next(tmp_path: Path, monkeypa
     async def main() -> None:
         async with webhook() as (url, came), webhook(status="503 Later") as (broken, _):
             wish = request(None, {"topic": "rain"})
-            wish["configuration"] = {"taskPushNotificationConfig": {"url": url, "token": "t0"}}
+            wish["configuration"] = {"taskPushNotificationConfig": {"url": url, "token": "token-0815"}}
             async with running(tmp_path, push=LOOPBACK) as server:
                 asked = (await call(server, "SendMessage", wish, at=f"{ASKER}/a2a"))["result"]["task"]["id"]
                 wish["configuration"]["taskPushNotificationConfig"]["url"] = broken
@@ -327,12 +349,13 @@ def test_what_a_server_has_not_sent_is_sent_by_the_next(tmp_path: Path, monkeypa
                 assert [run for run, _, _ in journal.texts()] == sorted([asked, ended])
                 for run, name, text in journal.texts():
                     journal.keep_text(run, name, text.replace(broken, url))
-                assert "t0" not in json.dumps([each.to_json() for each in journal.events(asked)])
+                told = [journal.history(asked).payload, *(each.to_json() for each in journal.events(asked))]
+                assert "token-0815" not in json.dumps(told)
             async with running(tmp_path, push=LOOPBACK) as server:
                 await _until(lambda: any(b"INPUT_REQUIRED" in body for _, body in came))
                 await call(server, "SendMessage", request("wet", taskId=asked))
                 await _until(lambda: sum(b"TASK_STATE_COMPLETED" in body for _, body in came) == 2)
-                assert all("t0" in head for head, _ in came)
+                assert all("token-0815" in head for head, _ in came)
             with Journal(tmp_path / "journal.sqlite3") as journal:
                 assert journal.texts() == []
 

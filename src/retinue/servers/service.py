@@ -200,10 +200,12 @@ class Service:
         admitted = self.admission.admit(caller, wish, door=door, agent=RUN_AGENT, skill=None, major=1)
         release = self.admission.take_slot(caller)
         try:
-            plan = await self.orchestrator.plan_goal(admitted.task.instruction, budget=admitted.budget)
+            history = admitted.task.context.history
+            plan = await self.orchestrator.plan_goal(admitted.task.instruction, budget=admitted.budget, history=history)
             run = await self.orchestrator.start(
                 plan,
                 budget=admitted.budget,
+                history=history,
                 effects=admitted.effects,
                 owner=caller.owner,
                 labels={**(labels or {}), "door": door, "agent": RUN_AGENT},

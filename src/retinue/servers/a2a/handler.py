@@ -144,11 +144,11 @@ class AgentHandler(RequestHandler):
 
     async def _take(self, params: pb.SendMessageRequest, call: Call) -> tuple[str, int]:
         configuration = params.configuration
-        config: JsonMapping | None = None
+        wish, config = MessageToDict(params), None
         if configuration.HasField("task_push_notification_config"):
-            config = MessageToDict(configuration.task_push_notification_config)
+            config = wish["configuration"].pop("taskPushNotificationConfig")  # whose secrets no agent is told
             await self._push.check(call.caller, config)
-        run, after_ns = await take_message(self._service, call, MessageToDict(params))
+        run, after_ns = await take_message(self._service, call, wish)
         if config is not None:
             await self._push.add(call.caller, await self._service.engine.get(run), config, call.address)
         return run, after_ns
