@@ -171,7 +171,9 @@ def test_what_no_door_is_shown_is_refused_in_the_form_of_the_door(
                 assert rest.json()["error"]["status"]
             plain = await server.client.post("/tasks", content=content, headers={**JSON, **headers})
             assert plain.json()["error"].keys() >= {"code", "message", "hint"}
-            assert (await server.client.get("/a2a/nothing")).json()["error"]["code"] == 404
+            for path in ("/a2a/nothing", "/agents/general/nobody/a2a/tasks"):
+                nothing = await server.client.get(path, headers=MODERN)
+                assert nothing.status_code == nothing.json()["error"]["code"] == 404
 
     asyncio.run(main())
 

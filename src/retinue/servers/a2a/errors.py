@@ -5,6 +5,7 @@ from typing import Any, Final
 from a2a.utils.errors import A2A_REASON_TO_ERROR, A2AError, InternalError as A2AInternalError
 from starlette.responses import Response
 
+from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.dialects import a2a
 from retinue.dialects.a2a.wire import FAULTS
@@ -78,8 +79,10 @@ def refusal_response(error: RetinueError | HttpError, *, form: str, request_id: 
     is_fixed = isinstance(error, HttpError) or common.status_code in {401, 429, 503}
     fault = fault_of(error.error if isinstance(error, HttpError) else error)
     is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
-    text = a2a.render_error(fault, form=form, request_id=request_id if is_id else None).text
+    body: Any = json.loads(a2a.render_error(fault, form=form, request_id=request_id if is_id else None).text)
+    if form == "http" and is_fixed:
+        body["error"]["code"] = common.status_code
     headers = {name: common.headers[name] for name in ("retry-after", "www-authenticate") if name in common.headers}
     words = next((each for each in a2a.ERRORS.values() if each.reason == fault.detail.get("reason")), None)
     status = 200 if form == "jsonrpc" else words.http if words is not None else FAULTS[fault.code][1]
-    return Response(text, common.status_code if is_fixed else status, headers, media_type=JSON)
+    return Response(json.dumps(body), common.status_code if is_fixed else status, headers, media_type=JSON)
