@@ -155,3 +155,15 @@ def test_progress_of_a_stranger_is_told(tmp_path: Path) -> None:
 
     told = [each.phase for each in asyncio.run(ask()).told if isinstance(each, Progress)]
     assert told == ["step 1", "step 2"]
+
+
+def test_skills_on_the_card_of_the_whole_have_their_parameters(tmp_path: Path) -> None:
+    async def ask() -> tuple[Result, Result]:
+        async with running(tmp_path) as server:
+            right, _ = await called(server, "", "", skill="greet_greet", name="Ada")
+            return right, (await called(server, "", "", skill="greet_greet", nam="Ada"))[0]
+
+    right, wrong = asyncio.run(ask())
+    assert (right.outcome, right.data) == ("success", "Hello, Ada"), right.fault
+    assert wrong.fault is not None
+    assert "peer" not in wrong.fault.detail

@@ -59,9 +59,10 @@ async def done(tools: McpTools, code: str, grip: ToolContext | None = None) -> T
 @pytest.fixture(autouse=True)
 def nothing_left_behind() -> Iterator[None]:
     """Every program that a test starts is gone when it ends."""
-    before = children()
+    _before.clear()
+    _before.update(children())
     yield
-    assert children() <= before
+    assert not children()
 
 
 def runs(process: int) -> bool:
@@ -73,7 +74,11 @@ def runs(process: int) -> bool:
     return status.rpartition(")")[2].split()[0] != "Z"
 
 
+_before: set[int] = set()
+
+
 def children() -> set[int]:
+    """What this process has started since the test began."""
     mine: set[int] = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -82,7 +87,7 @@ def children() -> set[int]:
             continue
         if int(parent) == os.getpid():
             mine.add(int(folder.name))
-    return mine
+    return mine - _before
 
 
 # Honest servers

@@ -5,13 +5,14 @@ canceled there when nobody waits for it here.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.remote.peer import Peer, outgoing_task, read_answer, remote_reply
 from retinue.contract import json
 from retinue.contract.definition import TASK_SCHEMA, Definition
 from retinue.contract.json import JsonObject
+from retinue.contract.names import fold
 from retinue.contract.task import Task
 from retinue.dialects import a2a as dialect
 from retinue.dialects.port import ParseContext
@@ -41,6 +42,10 @@ class A2aAgent:
         self._peer = peer
         self._web = client
         self._transport: ClientTransport | None = None
+
+        skills = cast("list[JsonObject]", card.get("skills") or [])
+        # A skill's name here is its id there, but for letters that no name of ours has.
+        self._ids = {fold(each): each for skill in skills if isinstance(each := skill.get("id"), str)}
 
     def __repr__(self) -> str:
         return f"<agent {self._definition.name} at {self._peer.url.text}>"
@@ -112,4 +117,7 @@ class A2aAgent:
             rendered = dialect.render_retry(request, run.correction)
         else:
             rendered = dialect.render_task(request)
-        return cast("JsonObject", json.loads(rendered.text))
+        body: Any = json.loads(rendered.text)
+        if request.skill is not None:
+            body["metadata"][dialect.EXTENSION]["skill"] = self._ids.get(request.skill, request.skill)
+        return body

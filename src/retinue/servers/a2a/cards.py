@@ -1,13 +1,15 @@
 """The cards of the door: our own JSON, since protobuf makes `1.0` of the `1` of a schema (C28)."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import retinue
 from retinue.contract.definition import Definition
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
-from retinue.dialects.a2a.card import MODES, build_card
+from retinue.contract.names import fold
+from retinue.dialects.a2a.card import MODES, build_card, split_extension
+from retinue.dialects.a2a.wire import EXTENSION
 from retinue.dialects.losses import own_extras
 from retinue.orchestration.synthesise import RUN_AGENT
 
@@ -34,16 +36,20 @@ def whole_card(
 ) -> JsonMapping:
     """The card of all agents together. A skill is named with its agent, `agent.skill`; other words are routed."""
     skills: list[Any] = []
+    facts: JsonMapping = {}
     for definition in definitions:
-        card: Any = build_card(definition, {})
-        for skill in card["skills"]:
-            tags = skill["tags"] or [definition.category or "general"]
-            skills.append({**skill, "id": f"{definition.name}.{skill['id']}", "tags": tags})
+        card, extension, _ = split_extension(build_card(definition, {}))
+        own = cast("JsonMapping", extension.get("skills") or {})
+        for skill in cast("list[JsonMapping]", card["skills"]):
+            tags, name = skill["tags"] or [definition.category or "general"], f"{definition.name}.{skill['id']}"
+            skills.append({**skill, "id": name, "tags": tags})
+            if skill["id"] in own:
+                facts[fold(name)] = own[skill["id"]]
     card = {
         "name": RUN_AGENT,
         "description": "Answers goals with the agents of this server.",
         "version": retinue.__version__,
-        "capabilities": {},
+        "capabilities": {"extensions": [{"uri": EXTENSION, "params": {"skills": facts}}]} if facts else {},
         "defaultInputModes": [*MODES],
         "defaultOutputModes": [*MODES],
         "skills": skills,
