@@ -41,7 +41,7 @@ def run_goal(
     budget = budget_of(project.settings, bounds)
     plan: Plan | None = None
     if source is not None:
-        # What planning cost was paid when the plan was made.
+        # What planning cost was paid when the plan was new_plan.
         plan, project = load_plan(source, project, budget, quiet=form.machine)
         plan = with_context_level(without_planning(plan, only_usage=True), context, remote=project.remote_agents)
         plan = plan.model_copy(update={"goal": check_goal(text)}) if goal else plan
@@ -54,8 +54,8 @@ def run_goal(
             orchestrator = replace(orchestrator, models=None)
         final_plan = plan
         if final_plan is None:
-            made = await chooser.make_plan(text, orchestrator, budget)
-            final_plan = with_context_level(made, level, remote=project.remote_agents)
+            new_plan = await chooser.make_plan(text, orchestrator, budget)
+            final_plan = with_context_level(new_plan, level, remote=project.remote_agents)
         if not chooser.silent:
             report_planning(final_plan)
         final_plan = invocation.record_in(await chooser.with_option(final_plan))

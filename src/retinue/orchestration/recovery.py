@@ -282,22 +282,20 @@ def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
     broader = broaden(node, fault)
     words, left_out = broader or (node.instruction, ())
     parameter = parameter_at_fault(fault, node.parameters)
-    told = {name: value for name, value in node.parameters.items() if name != parameter and value != words}
+    values = {name: value for name, value in node.parameters.items() if name != parameter and value != words}
     if not words.strip():  # it was called by name: what it says it does is the request
-        words = f"{planned.name.replace('_', ' ')}{f' ({_listed(told)})' if told else ''}"
+        words = f"{planned.name.replace('_', ' ')}{f' ({_parameter_text(values)})' if values else ''}"
         left_out = () if parameter is None else (f"{parameter}: {node.parameters[parameter]}",)
     candidate = Candidate(agent=definition.name, skill=skill.name, score=0, share=0)
     request = _request(node.model_copy(update={"instruction": words}), candidate, fault, situation)
     if isinstance(request, str):
         return request
-    why = (
-        f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} takes any task, and is told what was wanted"
-    )
+    why = f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} takes any task, and is values what was wanted"
     why += f", without {_quoted(left_out)}." if left_out else "."
     return Reroute(candidate, why, request, left_out)
 
 
-def _listed(values: JsonMapping) -> str:
+def _parameter_text(values: JsonMapping) -> str:
     return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in values.items())
 
 
