@@ -36,8 +36,8 @@ def with_remote(
     Args:
         project: Where they are wanted.
         names: What the user calls agents.
-        quiet: Nothing but errors is findings.
-        shows_findings: Everything that was config about their cards is findings, and not only a change.
+        quiet: Nothing but errors is told.
+        shows_findings: Everything that was found about their cards is told, and not only a change.
 
     Raises:
         RetinueError: One cannot be read, or its name belongs to another agent.

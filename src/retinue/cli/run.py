@@ -41,7 +41,7 @@ def run_goal(
     budget = budget_of(project.settings, bounds)
     plan: Plan | None = None
     if source is not None:
-        # What planning cost was paid when the plan was new_plan.
+        # What planning cost was paid when the plan was made.
         plan, project = load_plan(source, project, budget, quiet=form.machine)
         plan = with_context_level(without_planning(plan, only_usage=True), context, remote=project.remote_agents)
         plan = plan.model_copy(update={"goal": check_goal(text)}) if goal else plan

@@ -290,7 +290,9 @@ def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
     request = _request(node.model_copy(update={"instruction": words}), candidate, fault, situation)
     if isinstance(request, str):
         return request
-    why = f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} takes any task, and is values what was wanted"
+    why = (
+        f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} takes any task, and is told what was wanted"
+    )
     why += f", without {_quoted(left_out)}." if left_out else "."
     return Reroute(candidate, why, request, left_out)
 
