@@ -12,7 +12,7 @@ from retinue.cli.app import Exit, colour
 from retinue.cli.delivery import Parameters, choose_format, deliver
 from retinue.cli.output import echo_err, json_text, label, minute_text, safe, status_line
 from retinue.cli.project import Bounds, budget_of, open_project
-from retinue.conformance.check_request import CheckRequest, prepare
+from retinue.conformance.check_request import CheckRequest, judge_url, prepare
 from retinue.conformance.port import CheckReport, Probe, ProbeExchange, RequirementVerdict
 from retinue.conformance.report import (
     as_html,
@@ -81,7 +81,7 @@ def check_agents(
                 **{name: value for name, value in fields.items() if value is not None},
                 **budgeted,
             )
-            reports.append(watchdog.run(_run_check(request)))
+            reports += watchdog.run(_run_check(request))
     finally:  # the reports on those before one that cannot be judged are not lost
         if reports:
             text = _report_text(reports, report_kind)
@@ -110,12 +110,14 @@ def check_agents(
 # The judgement.
 
 
-async def _run_check(request: CheckRequest) -> CheckReport:
+async def _run_check(request: CheckRequest) -> tuple[CheckReport, ...]:
     progress = CheckProgress()
     with status_line(progress.text):
+        if request.is_url:
+            return await judge_url(request, on_exchange=progress.on_exchange)
         check = await prepare(request)
         try:
-            return await check.judge(on_exchange=progress.on_exchange)
+            return (await check.judge(on_exchange=progress.on_exchange),)
         finally:
             check.close()
 

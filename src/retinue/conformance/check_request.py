@@ -4,7 +4,8 @@ The command line and the pytest plugin both make one; what it comes to is here, 
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +14,21 @@ from pydantic import ValidationError
 
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
-from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
-from retinue.conformance.port import KITS, CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
+from retinue.conformance.conversation import Conversation
+from retinue.conformance.discovery import find_protocols
+from retinue.conformance.judge import DEFAULT_TIMEOUT_S, judge, judge_server
+from retinue.conformance.port import (
+    HOSTILE,
+    KITS,
+    CheckReport,
+    CheckSubject,
+    OnExchange,
+    Probe,
+    ProbeExchange,
+    RequestTemplate,
+)
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
+from retinue.conformance.subjects.web_server import TaskEndpoint, WebServer
 from retinue.contract.definition import Definition
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import DialectName
@@ -41,6 +54,8 @@ class CheckRequest:
         timeout_s: How long it may take for one request.
         models: What answers for a Markdown agent.
         budget_tracker: What these models may spend.
+        headers: What a server behind a URL is told beside each request, as `NAME:VARIABLE` of the environment.
+        is_hostile: A server is sent what no client should send, too.
     """
 
     words: str
@@ -57,6 +72,13 @@ class CheckRequest:
     timeout_s: float = DEFAULT_TIMEOUT_S
     models: Models | None = None
     budget_tracker: BudgetTracker | None = None
+    headers: tuple[str, ...] = ()
+    is_hostile: bool = False
+
+    @property
+    def is_url(self) -> bool:
+        """Whether a server is named."""
+        return not self.is_command and self.words.startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,55 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
     return PreparedCheck(info.subject, dialect, template, facts, request.timeout_s)
 
 
+async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = None) -> tuple[CheckReport, ...]:
+    """Judge the server behind a URL by everything that it speaks, a report for each.
+
+    Raises:
+        RetinueError: It is no URL that can be asked, or nothing that can be judged is spoken there.
+    """
+    template = RequestTemplate(instruction=request.instruction or "", parameters=dict(request.parameters))
+    options: dict[str, Any] = {"template": template, "timeout_s": request.timeout_s, "on_exchange": on_exchange}
+    reports: list[CheckReport] = []
+    async with WebServer(request.words, credentials=_credentials(request.headers)) as server:
+        search = Conversation(server, server.url.text, "", **options)
+        for spoken in await find_protocols(search, request.dialect):
+            facts = {"speaks": f"{spoken.protocol} {spoken.edition}".strip() + f", since {spoken.why}"}
+            places: dict[str, Any] = {"card_url": spoken.card_url, "operation": request.operation or ""}
+            talk = Conversation(server, spoken.url, spoken.edition, **places, **options)
+            reports.append(await judge_server(talk, spoken.protocol, facts=facts))
+            if spoken.protocol == "agent_json" and spoken.url:
+                endpoint = TaskEndpoint(server, spoken.url)
+                wishes = replace(template, instruction=template.instruction or "What can you do?")
+                arguments: dict[str, Any] = {**options, "template": wishes, "facts": facts}
+                reports.append(await judge(endpoint, "agent_http", **arguments))
+            if request.is_hostile:
+                reports.append(
+                    await judge_server(
+                        Conversation(server, spoken.url, spoken.edition, **places, **options), HOSTILE, facts=facts
+                    )
+                )
+    return tuple(reports)
+
+
+def _credentials(headers: Iterable[str]) -> dict[str, str]:
+    """Headers with what the environment holds for them."""
+    values: dict[str, str] = {}
+    for each in headers:
+        name, _, variable = each.partition(":")
+        if not _HEADER.fullmatch(name) or not variable.isidentifier():
+            raise InvalidInput(
+                f"{each[:80]!r} is not a header and a variable.",
+                hint="Write NAME:VARIABLE, as in `Authorization:TOKEN`.",
+            )
+        if not (value := os.environ.get(variable)):
+            raise InvalidInput(f"The variable {variable!r} is not set.", hint=f"Set it to the value of `{name}`.")
+        values[name] = value
+    return values
+
+
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]+")
+
+
 def _definition(file: Path, agent: str | None) -> Definition:
     """What the file says of the agent that is meant."""
     if not file.exists():
@@ -141,12 +212,8 @@ async def _find_subject(request: CheckRequest, definition: Definition | None) ->
         return command_subject(request.words, environment=request.environment)
     if request.environment:
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
-    if request.words.startswith(("http://", "https://")):
-        raise InvalidInput(
-            f"{request.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
-            hint="Judge it through a program that sends the request: "
-            f"`--command 'curl --silent --data-binary @- {request.words[:200]}'`.",
-        )
+    if request.is_url:
+        raise InvalidInput(f"{request.words[:200]!r} is a URL.", hint="`retinue check` judges it.")
     if request.words.lower().endswith(".md"):
         path = Path(request.words)
         own = definition or with_operations(_definition(path, request.agent))

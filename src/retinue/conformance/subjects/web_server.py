@@ -1,0 +1,157 @@
+"""A server behind a URL as a subject: HTTP as it comes, by no SDK, with whatever happens as an exchange."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, Self
+
+from retinue.conformance.port import Probe, ProbeExchange
+from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
+from retinue.tools.web.client import WebClient
+from retinue.tools.web.url import ANYWHERE, WebUrl, parse_url
+
+EVENTS: Final = "text/event-stream"
+_MAX_BYTES: Final = 16_000_000
+_HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - names, nothing is bound
+
+
+class WebServer:
+    """Judges a server by what it answers over HTTP. Enter it before it is asked.
+
+    Args:
+        url: What the user named. No other host is ever asked.
+        credentials: Headers that every request gets, and no report shows.
+
+    Raises:
+        InvalidInput: It is no URL.
+        NotInstalled: The extra `web` is missing.
+    """
+
+    def __init__(self, url: str, *, credentials: Mapping[str, str] | None = None) -> None:
+        self.url: WebUrl = parse_url(url)
+        self.credentials = dict(credentials or {})
+        # The user named the host, and a proxy in the environment is the user's as well.
+        self.client = WebClient(ANYWHERE, proxy="use")
+
+    @property
+    def name(self) -> str:
+        """The URL."""
+        return self.url.text
+
+    async def __aenter__(self) -> Self:
+        await self.client.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.client.__aexit__(None, None, None)
+
+    def place(self, url: str) -> WebUrl:
+        """`url`, which may be relative to the user's.
+
+        Raises:
+            InvalidInput: It is none, or leads to another host, which nobody has allowed to be asked.
+        """
+        place = self.url.join(url)
+        if place.host in _HERE and self.url.host in _HERE:  # servers call themselves by any name of this machine
+            place = replace(place, host=self.url.host, address=self.url.address)
+        if (place.scheme, place.host, place.port) != (self.url.scheme, self.url.host, self.url.port):
+            raise InvalidInput(
+                f"{place.text[:200]!r} is not on the server that was named.", hint="Name this address itself."
+            )
+        return place
+
+    async def send(
+        self,
+        probe: Probe,
+        url: WebUrl,
+        *,
+        method: str,
+        headers: Mapping[str, str],
+        content: bytes,
+        timeout_s: float,
+        head_only: bool = False,
+        anonymous: bool = False,
+    ) -> ProbeExchange:
+        """Send one request, and bring back whatever comes. Never raises but on cancellation.
+
+        Args:
+            probe: What it is for.
+            url: Where.
+            method: The HTTP method.
+            headers: Beside credentials.
+            content: The body.
+            timeout_s: How long all of it may take. A stream that goes on is cut then.
+            head_only: The body is not waited for.
+            anonymous: Without credentials.
+        """
+        began_ns = time.perf_counter_ns()
+        head = "".join(f"{name}: {value}\n" for name, value in headers.items())
+        exchange = ProbeExchange(probe, f"{method} {url.target}\n{head}\n{content.decode('utf-8', 'replace')}")
+        received = bytearray()
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self.client.stream(
+                    url,
+                    method=method,
+                    headers={**headers, **({} if anonymous else self.credentials)},
+                    content=content,
+                    max_bytes=_MAX_BYTES,
+                    read_timeout_s=timeout_s + 1,
+                ) as response,
+            ):
+                hidden = {name: self._without_secrets(value) for name, value in response.headers.items()}
+                exchange = replace(exchange, status=response.status, headers=hidden)
+                if not head_only:
+                    async for chunk in response.body:
+                        received += chunk
+        except (TimeoutError, DeadlineExceeded):
+            exchange = replace(exchange, error=f"There was no answer within {timeout_s:g} s.", late=True)
+        except (RetinueError, OSError, ValueError) as error:
+            exchange = replace(exchange, error=getattr(error, "message", str(error)))
+        if not exchange.error or (exchange.late and exchange.media_type == EVENTS):
+            try:
+                exchange = replace(exchange, text=self._without_secrets(received.decode("utf-8")))
+            except UnicodeDecodeError as error:
+                exchange = replace(exchange, error=f"The body is not UTF-8 from byte {error.start + 1:,} on.")
+        return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in self.credentials.values():
+            text = text.replace(secret, "…")
+        return text
+
+
+class TaskEndpoint:
+    """The generic endpoint of spec 004 as a subject: every request is posted there.
+
+    Args:
+        server: Where it is; entered by whoever made it.
+        url: The endpoint.
+    """
+
+    is_isolated = False
+
+    def __init__(self, server: WebServer, url: str) -> None:
+        self._server, self._url = server, server.place(url)
+
+    @property
+    def name(self) -> str:
+        """The URL of the endpoint."""
+        return self._url.text
+
+    async def send(self, probe: Probe, request: str, *, timeout_s: float) -> ProbeExchange:
+        """Post one request, and bring back what is answered."""
+        exchange = await self._server.send(
+            probe,
+            self._url,
+            method="POST",
+            headers={"content-type": "application/json"},
+            content=request.encode("utf-8", "surrogatepass"),
+            timeout_s=timeout_s,
+        )
+        return replace(exchange, request=request)
+
+    def close(self) -> None:
+        """Nothing is held between requests."""
