@@ -50,7 +50,7 @@ async def _post(server: Server, content: str | bytes, at: str = GREET) -> httpx.
         (RPC.replace("GetTask", "SendMessage") % '{"message":{"parts":[{"text":"hunter2"}]}}', -32602),
         (RPC.replace("GetTask", "ListTasks") % '{"pageSize":0}', -32602),
         (RPC.replace("GetTask", "ListTasks") % '{"pageToken":"x"}', -32602),
-        ('{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"hunter2":1}}', -32600),
+        ('{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"hunter2":1}}', -32602),
     ],
 )
 def test_a_bad_request_is_refused_in_our_own_words(

@@ -1,5 +1,6 @@
 """`retinue check`: an agent, judged by what its dialect asks of it."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from retinue.conformance.report import (
     repeated_ids,
     violations_in,
 )
+from retinue.errors import InvalidInput
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.present.numbers import format_duration
 
@@ -46,6 +48,7 @@ def check_agents(
     output: Path | None,
     strict: bool,
     as_json: bool,
+    yes: bool,
     **fields: Any,
 ) -> int:
     """Test each SUBJECT against the requirements of its dialect.
@@ -59,11 +62,14 @@ def check_agents(
         output: Its file.
         strict: A SHOULD that fails is an error.
         as_json: The same as `kind="json"`.
+        yes: Hostile requests need no further word.
         fields: What else was said, as the fields of `CheckRequest`.
     """
     report_kind = cast("_Kind", choose_format(kind, output, _ENDINGS, as_json=as_json, default="text"))
     if report_kind == "html" and len(subjects) > 1:
         raise click.UsageError("An HTML report shows one SUBJECT. Name only one, or use another --format.")
+    if fields["is_hostile"] and not yes:
+        _confirm_hostile(subjects)
     reports: list[CheckReport] = []
     try:
         for subject in subjects:
@@ -105,6 +111,19 @@ def check_agents(
     if failed and not (fields["agent"] and fields["operation"]) and fields["definition"] is None:
         echo_err(f"{label(' next')}: {_REQUEST_HINT}")
     return Exit.NONCONFORMING if failed else Exit.OK
+
+
+def _confirm_hostile(subjects: Sequence[str]) -> None:
+    """Ask whether these servers may be sent hostile requests.
+
+    Raises:
+        InvalidInput: There is nobody to ask.
+        click.Abort: They may not.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidInput("Cannot ask for confirmation without a terminal.", hint="Say --yes if you may do this.")
+    echo_err(f"{', '.join(map(safe, subjects))}: endless bodies, 64 connections at once, malformed requests.")
+    click.confirm("Is this server yours, or may you test it?", abort=True, err=True)
 
 
 # The judgement.

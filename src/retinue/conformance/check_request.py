@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
 from retinue.conformance.conversation import Conversation
-from retinue.conformance.discovery import find_protocols
+from retinue.conformance.discovery import SpokenProtocol, find_protocols
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, judge, judge_server
 from retinue.conformance.port import (
     HOSTILE,
@@ -152,22 +152,24 @@ async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = N
     reports: list[CheckReport] = []
     async with WebServer(request.words, credentials=_credentials(request.headers)) as server:
         search = Conversation(server, server.url.text, "", **options)
+        attacked: set[str] = set()
         for spoken in await find_protocols(search, request.dialect):
-            facts = {"speaks": f"{spoken.protocol} {spoken.edition}".strip() + f", since {spoken.why}"}
-            places: dict[str, Any] = {"card_url": spoken.card_url, "operation": request.operation or ""}
-            talk = Conversation(server, spoken.url, spoken.edition, **places, **options)
-            reports.append(await judge_server(talk, spoken.protocol, facts=facts))
+            facts = {"edition": spoken.edition, "place": spoken.url, "found out": spoken.why}
+            facts = {name: value for name, value in facts.items() if value}
+
+            def converse(spoken: SpokenProtocol = spoken) -> Conversation:
+                operation = request.operation or ""
+                places = {"card_url": spoken.card_url, "operation": operation}
+                return Conversation(server, spoken.url, spoken.edition, **places, **options)
+
+            reports.append(await judge_server(converse(), spoken.protocol, facts=facts))
             if spoken.protocol == "agent_json" and spoken.url:
+                options["template"] = replace(template, instruction=template.instruction or "What can you do?")
                 endpoint = TaskEndpoint(server, spoken.url)
-                wishes = replace(template, instruction=template.instruction or "What can you do?")
-                arguments: dict[str, Any] = {**options, "template": wishes, "facts": facts}
-                reports.append(await judge(endpoint, "agent_http", **arguments))
-            if request.is_hostile:
-                reports.append(
-                    await judge_server(
-                        Conversation(server, spoken.url, spoken.edition, **places, **options), HOSTILE, facts=facts
-                    )
-                )
+                reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
+            if request.is_hostile and spoken.protocol not in attacked:
+                attacked.add(spoken.protocol)
+                reports.append(await judge_server(converse(), HOSTILE, facts=facts))
     return tuple(reports)
 
 

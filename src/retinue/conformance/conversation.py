@@ -51,7 +51,7 @@ class Conversation:
         self.card_url, self.operation = card_url, operation
         self.exchanges: dict[str, ProbeExchange] = {}
         self.inapplicable: dict[str, str] = {}
-        self._timeout_s, self._on_exchange = timeout_s, on_exchange
+        self.timeout_s, self._on_exchange = timeout_s, on_exchange
         self._hung = 0
 
     async def ask(
@@ -95,7 +95,7 @@ class Conversation:
                     method=method,
                     headers={**own, **(headers or {})},
                     content=content,
-                    timeout_s=self._timeout_s,
+                    timeout_s=self.timeout_s,
                     head_only=head_only,
                     anonymous=anonymous,
                 )

@@ -7,7 +7,8 @@ from urllib.parse import urljoin
 
 from retinue.conformance.answer_checks import object_at, object_in, objects_at
 from retinue.conformance.conversation import Conversation
-from retinue.conformance.kits import a2a, mcp
+from retinue.conformance.kits import mcp
+from retinue.conformance.kits.a2a_conversation import BINDINGS
 from retinue.conformance.kits.rpc import error_of, response_of
 from retinue.conformance.port import PROTOCOLS, ProbeExchange
 from retinue.contract.json import JsonObject
@@ -58,7 +59,9 @@ async def find_protocols(talk: Conversation, only: str | None = None) -> tuple[S
         place = talk.server.url
         for url in dict.fromkeys((talk.url, *((urljoin(talk.url, "/mcp"),) if place.target == "/" else ()))):
             editions = [edition for edition in mcp.EDITIONS if await _speaks_mcp(talk, url, edition)]
-            found += [SpokenProtocol("mcp", each, url, f"it answers {each} at {url}") for each in editions]
+            found += [
+                SpokenProtocol("mcp", each, url, f"it was greeted as a client of {each} does") for each in editions
+            ]
             if editions:
                 break
     if not found:
@@ -81,7 +84,7 @@ def _card_places(url: str) -> Sequence[str]:
 
 def _in_card(card: JsonObject, url: str) -> Iterator[SpokenProtocol]:
     """What a card says is spoken: one of A2A names interfaces or a protocol, one of spec 004 endpoints."""
-    why = f"so says {url}"
+    why = f"{url} says so"
     places: list[tuple[str, str, str]] = []
     for _, each in objects_at(card, "supportedInterfaces"):
         version = ".".join(str(each.get("protocolVersion")).split(".")[:2])
@@ -91,7 +94,7 @@ def _in_card(card: JsonObject, url: str) -> Iterator[SpokenProtocol]:
         others = (each for _, each in objects_at(card, "additionalInterfaces"))
         places += [("0.3", str(each.get("transport")), str(each.get("url"))) for each in others]
     for version, binding, place in places:
-        if edition := a2a.BINDINGS.get((version, binding)):
+        if edition := BINDINGS.get((version, binding)):
             yield SpokenProtocol("a2a", edition, urljoin(url, place), why, card_url=url)
     endpoints, capabilities = object_at(card, "endpoints"), card.get("capabilities")
     if endpoints or (isinstance(capabilities, list) and not places):

@@ -99,7 +99,7 @@ async def judge_server(conversation: Conversation, protocol: str, *, facts: Json
             exchanges.setdefault(name, ProbeExchange(conversation.probe(name), "", error=_UNASKED))
         check = protocol_kit.checks[requirement.id]
         verdicts.append(_verdict(replace(requirement, probes=applicable), check, exchanges))
-    details = {**(facts or {}), **({"edition": conversation.edition} if conversation.edition else {})}
+    details = dict(facts or {})
     if excluded:
         details["not judged"] = "; ".join(f"{', '.join(names)}: {why}" for why, names in excluded.items())
     in_order = tuple(conversation.exchanges.values())

@@ -22,7 +22,6 @@ from retinue.conformance.answer_checks import (
     strict_object,
 )
 from retinue.conformance.kits.a2a_conversation import (
-    BINDINGS,
     ENDED,
     HTTP_JSON,
     OLDER,
@@ -53,7 +52,7 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.dialects.a2a import ERRORS
 from retinue.dialects.decoding import parse_timestamp
 
-__all__ = ["BINDINGS", "CHECKS", "converse"]
+__all__ = ["CHECKS", "converse"]
 
 # Checks.
 

@@ -158,9 +158,7 @@ async def _converse_on_streams(client: _Client, *, claimed: bool) -> None:
         return
     talk.skip("the card claims streaming", "stream_unclaimed")
     await client.call(*stream)
-    if client.edition == HTTP_JSON:
-        why = "the text of 1.0 subscribes by POST, and its protobuf by GET"
-        talk.skip(why, "subscribe_unknown", "subscribe_ended")
+    if client.edition == HTTP_JSON:  # where the text of 1.0 subscribes by POST, and its protobuf by GET
         return
     unknown: JsonObject = {"id": _UNKNOWN}
     await client.call("subscribe_unknown", "It names a task that there is not.", "SubscribeToTask", unknown)

@@ -1,6 +1,7 @@
 """What a server of MCP is sent over streamable HTTP, and what is checked in its answers.
 
-There are two editions: the revision that begins with a handshake, and the one in which every request stands alone. A tool is called only when the user names it, or when it says of itself that it only reads and needs nothing.
+There are two editions: the revision that begins with a handshake, and the one in which every request stands alone. A
+tool is called only when the user names it, or when it says of itself that it only reads and needs nothing.
 """
 
 import re

@@ -1,8 +1,10 @@
 """A server behind a URL as a subject: HTTP as it comes, by no SDK, with whatever happens as an exchange."""
 
 import asyncio
+import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final, Self
 
@@ -13,6 +15,7 @@ from retinue.tools.web.url import ANYWHERE, WebUrl, parse_url
 
 EVENTS: Final = "text/event-stream"
 _MAX_BYTES: Final = 16_000_000
+_HEAD_BYTES: Final = 65_536
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104 - names, nothing is bound
 
 
@@ -117,10 +120,65 @@ class WebServer:
                 exchange = replace(exchange, error=f"The body is not UTF-8 from byte {error.start + 1:,} on.")
         return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
 
+    async def send_raw(
+        self, probe: Probe, pieces: AsyncIterable[bytes], *, about: str, timeout_s: float
+    ) -> ProbeExchange:
+        """Write bytes as they stand, credentials and all being left to the caller, until the server answers or closes.
+
+        Args:
+            probe: What it is for.
+            pieces: Written one after the other. When there are no more, the answer is waited for.
+            about: What is written, for the report.
+            timeout_s: How long all of it may take. A connection that is open then is an error of the exchange.
+        """
+        began_ns = time.perf_counter_ns()
+        exchange = ProbeExchange(probe, about)
+        secure = ssl.create_default_context() if self.url.scheme == "https" else None
+        try:
+            async with asyncio.timeout(timeout_s):
+                reader, writer = await asyncio.open_connection(self.url.host, self.url.port, ssl=secure)
+                try:
+                    answer = await _talk(reader, writer, pieces)
+                finally:
+                    writer.close()
+        except TimeoutError:
+            exchange = replace(exchange, error=f"The connection was still open after {timeout_s:g} s.")
+        except OSError as error:
+            exchange = replace(exchange, error=f"The connection broke: {error}")
+        else:
+            head, _, body = answer.partition(b"\r\n\r\n")
+            words = head.split(None, 2)
+            status = int(words[1]) if len(words) > 1 and words[1].isdigit() else None
+            text = self._without_secrets(body.decode("utf-8", "replace"))
+            exchange = replace(exchange, status=status, text=text if status else "(closed without an answer)")
+        return replace(exchange, duration_ns=time.perf_counter_ns() - began_ns)
+
     def _without_secrets(self, text: str) -> str:
         for secret in self.credentials.values():
             text = text.replace(secret, "…")
         return text
+
+
+async def _talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pieces: AsyncIterable[bytes]) -> bytes:
+    """Write until something comes, or the connection is closed; and what came."""
+
+    async def write() -> None:
+        with suppress(ConnectionError):
+            async for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+
+    writing = asyncio.create_task(write())
+    try:
+        answer = await reader.read(_HEAD_BYTES)
+        if answer and b"\r\n\r\n" not in answer:
+            answer += await reader.read(_HEAD_BYTES)
+    except ConnectionError:  # reset: closed, with a bang
+        answer = b""
+    finally:
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+    return answer
 
 
 class TaskEndpoint:

@@ -155,6 +155,7 @@ class _Door:
 
         async def answer(request: Request) -> Response:
             request_id: Any = None
+            is_request = False
             try:
                 caller = self._service.admission.authenticate(request.headers)
                 self._service.admission.check_rate(caller)
@@ -164,7 +165,9 @@ class _Door:
                     raise sdk_refusal(-32009)
                 body = await self._read(request)
                 if form == "jsonrpc" and isinstance(body, dict):
+                    is_request = body.get("jsonrpc") == "2.0" and isinstance(body.get("id"), str | int)
                     request_id, method, body = body.get("id"), body.get("method"), body.get("params")
+                    is_request = is_request and isinstance(method, str) and isinstance(body, dict)
                     if isinstance(method, str) and (version := _CARD_METHODS.get(method)) in self._versions:
                         self._check_version(request, str(version))
                         return _json({"jsonrpc": "2.0", "id": request_id, "result": self._card_for(call)})
@@ -174,7 +177,7 @@ class _Door:
                 return error_response(error)
             except RetinueError as error:
                 return refusal_response(error, form=form, request_id=request_id)
-            return self._finish(response, call, form, request_id)
+            return self._finish(response, call, form, request_id, is_request=is_request)
 
         return instrument(self._service, DOOR, answer)
 
@@ -201,7 +204,7 @@ class _Door:
         if said.partition(".")[0] != wanted.partition(".")[0]:
             raise sdk_refusal(-32009)
 
-    def _finish(self, response: Response, call: Call, form: str, request_id: Any) -> Response:
+    def _finish(self, response: Response, call: Call, form: str, request_id: Any, *, is_request: bool) -> Response:
         """The SDK's answer; with errors in our words, and streams that end when the server does."""
         if isinstance(response, EventSourceResponse):
             content: Any = response.body_iterator  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -216,6 +219,8 @@ class _Door:
         answer: Any = json.loads(bytes(response.body))
         if "error" in answer:
             code: int = answer["error"]["code"] if form == "jsonrpc" else _code_of(answer["error"])
+            if code == -32600 and is_request:  # the SDK says so in 0.3 of parameters that do not fit
+                code = -32602
             return refusal_response(sdk_refusal(code), form=form, request_id=request_id)
         return response
 
