@@ -35,6 +35,7 @@ _ENDINGS: Final[dict[str, _Kind]] = {
 _REQUEST_HINT: Final = (
     "If these requests were not valid for it, say how to ask: --agent, --operation, --target, --definition."
 )
+_URL_HINT: Final = "If these requests were not valid for it, say how to ask: --instruction, --operation, --param."
 _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 
 
@@ -66,8 +67,6 @@ def check_agents(
         fields: What else was said, as the fields of `CheckRequest`.
     """
     report_kind = cast("_Kind", choose_format(kind, output, _ENDINGS, as_json=as_json, default="text"))
-    if report_kind == "html" and len(subjects) > 1:
-        raise click.UsageError("An HTML report shows one SUBJECT. Name only one, or use another --format.")
     if fields["is_hostile"] and not yes:
         _confirm_hostile(subjects)
     reports: list[CheckReport] = []
@@ -109,7 +108,8 @@ def check_agents(
         echo_err(f"{head}: {text}{f'; written to {output}' if output else ''}")
     failed = any(failures)
     if failed and not (fields["agent"] and fields["operation"]) and fields["definition"] is None:
-        echo_err(f"{label(' next')}: {_REQUEST_HINT}")
+        is_url = not is_command and any(subject.startswith(("http://", "https://")) for subject in subjects)
+        echo_err(f"{label(' next')}: {_URL_HINT if is_url else _REQUEST_HINT}")
     return Exit.NONCONFORMING if failed else Exit.OK
 
 
@@ -175,7 +175,7 @@ def _report_text(reports: Sequence[CheckReport], kind: _Kind) -> str:
         case "junit":
             return as_junit(*reports)
         case "html":
-            return as_html(reports[0], created=minute_text(time.time_ns()))
+            return as_html(*reports, created=minute_text(time.time_ns()))
 
 
 def _report_lines(report: CheckReport) -> Iterator[str]:

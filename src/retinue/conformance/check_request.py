@@ -150,26 +150,26 @@ async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = N
     template = RequestTemplate(instruction=request.instruction or "", parameters=dict(request.parameters))
     options: dict[str, Any] = {"template": template, "timeout_s": request.timeout_s, "on_exchange": on_exchange}
     reports: list[CheckReport] = []
-    async with WebServer(request.words, credentials=_credentials(request.headers)) as server:
-        search = Conversation(server, server.url.text, "", **options)
-        attacked: set[str] = set()
-        for spoken in await find_protocols(search, request.dialect):
-            facts = {"edition": spoken.edition, "place": spoken.url, "found out": spoken.why}
-            facts = {name: value for name, value in facts.items() if value}
+    server = WebServer(request.words, credentials=_credentials(request.headers))
+    search = Conversation(server, server.url.text, "", **options)
+    attacked: set[str] = set()
+    for spoken in await find_protocols(search, request.dialect):
+        facts = {"edition": spoken.edition, "place": spoken.url, "found out": spoken.why}
+        facts = {name: value for name, value in facts.items() if value}
 
-            def converse(spoken: SpokenProtocol = spoken) -> Conversation:
-                operation = request.operation or ""
-                places = {"card_url": spoken.card_url, "operation": operation}
-                return Conversation(server, spoken.url, spoken.edition, **places, **options)
+        def converse(spoken: SpokenProtocol = spoken) -> Conversation:
+            operation = request.operation or ""
+            places = {"card_url": spoken.card_url, "operation": operation}
+            return Conversation(server, spoken.url, spoken.edition, **places, **options)
 
-            reports.append(await judge_server(converse(), spoken.protocol, facts=facts))
-            if spoken.protocol == "agent_json" and spoken.url:
-                options["template"] = replace(template, instruction=template.instruction or "What can you do?")
-                endpoint = TaskEndpoint(server, spoken.url)
-                reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
-            if request.is_hostile and spoken.protocol not in attacked:
-                attacked.add(spoken.protocol)
-                reports.append(await judge_server(converse(), HOSTILE, facts=facts))
+        reports.append(await judge_server(converse(), spoken.protocol, facts=facts))
+        if spoken.protocol == "agent_json" and spoken.url:
+            options["template"] = replace(template, instruction=template.instruction or "What can you do?")
+            endpoint = TaskEndpoint(server, spoken.url)
+            reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
+        if request.is_hostile and spoken.protocol not in attacked:
+            attacked.add(spoken.protocol)
+            reports.append(await judge_server(converse(), HOSTILE, facts=facts))
     return tuple(reports)
 
 

@@ -32,7 +32,7 @@ from retinue.conformance.port import (
 )
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.dialects import DIALECTS, dialect as dialect_of
+from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Dialect
 from retinue.errors import RetinueError, UnknownName
 
@@ -198,9 +198,10 @@ def kit(name: str, edition: str = "") -> Kit:
         UnknownName: There is no such dialect; `suggestions` says what there is.
     """
     if name not in (*KITS, *PROTOCOLS, HOSTILE):
-        suggestions = tuple(dict.fromkeys((*nearest(name, KITS), *KITS)))
-        message = f"No requirements of `{name}` yet." if name in DIALECTS else f"Unknown dialect {name[:100]!r}."
-        raise UnknownName(message, hint=f"Available: {', '.join((*KITS, *PROTOCOLS))}.", suggestions=suggestions)
+        there = (*KITS, *PROTOCOLS)
+        suggestions = tuple(dict.fromkeys((*nearest(name, KITS), *there)))
+        hint = f"Available: {', '.join(there)}."
+        raise UnknownName(f"Unknown dialect {name[:100]!r}.", hint=hint, suggestions=suggestions)
     version, required = requirements(name, edition)
     module = import_module(f"{__package__}.kits.{name}")
     probes: dict[str, ProbeFactory] = getattr(module, "PROBES", {})

@@ -251,22 +251,21 @@ footer { margin-top: 2.5rem; }
 _LOOKS: Final = {"passed": "good", "failed": "bad", "warned": "warn"}
 
 
-def as_html(report: CheckReport, *, created: str = "") -> str:
-    """`report` as the text of one HTML document.
+def as_html(*reports: CheckReport, created: str = "") -> str:
+    """`reports` as the text of one HTML document.
 
     Args:
-        report: What is shown.
+        reports: What is shown, one after the other.
         created: When it was made, as a person reads it.
     """
-    title = f"{report.subject[:120]}: {report.dialect}"
+    title = f"{reports[0].subject[:120]}: {', '.join(report.dialect for report in reports)}"
+    return document(title, element("main", "\n".join(map(_report_html, reports))), style=_STYLE, created_at=created)
+
+
+def _report_html(report: CheckReport) -> str:
     exchanges = element("h2", "What was asked and answered") + "".join(map(_exchange_html, report.exchanges))
-    return document(
-        title,
-        element("header", "".join(_header(report))),
-        element("main", "\n".join((*_violation_sections(report), _table(report.verdicts), exchanges))),
-        style=_STYLE,
-        created_at=created,
-    )
+    head = element("header", "".join(_header(report)))
+    return "\n".join((head, *_violation_sections(report), _table(report.verdicts), exchanges))
 
 
 def _header(report: CheckReport) -> Iterator[str]:

@@ -154,7 +154,8 @@ def judged_server(
     """Judge a server that answers as `handler` says."""
 
     async def conduct() -> CheckReport:
-        async with serving(handler, limits) as address, WebServer(address, credentials=KEY) as server:
+        async with serving(handler, limits) as address:
+            server = WebServer(address, credentials=KEY)
             template = RequestTemplate(instruction="Hello!", parameters=more.pop("parameters", {}))
             url, card_url = f"{address}{path}", f"{address}{more.pop('card', '')}"
             talk = Conversation(server, url, edition, template=template, timeout_s=timeout_s, card_url=card_url, **more)

@@ -109,6 +109,8 @@ async def converse(talk: Conversation) -> None:
     await _converse_on_streams(client, claimed=object_at(card, "capabilities").get("streaming") is True)
     await _converse_on_capabilities(client, card)
     await _converse_on_errors(client)
+    # The last, since there are servers whose worker ends at it.
+    await client.call("cancel_unknown", "It names a task that there is not.", "CancelTask", {"id": _UNKNOWN})
 
 
 async def _converse_on_tasks(client: _Client) -> None:
@@ -120,8 +122,7 @@ async def _converse_on_tasks(client: _Client) -> None:
     context = "a context of the client"
     params = client.message("context", contextId=context)
     await client.call("context", "It names a context of the client's own.", "SendMessage", params)
-    for name, operation in (("get_unknown", "GetTask"), ("cancel_unknown", "CancelTask")):
-        await client.call(name, "It names a task that there is not.", operation, {"id": _UNKNOWN})
+    await client.call("get_unknown", "It names a task that there is not.", "GetTask", {"id": _UNKNOWN})
     params = client.message("send_unknown", taskId=_UNKNOWN)
     await client.call("send_unknown", "The message is for a task that there is not.", "SendMessage", params)
     names = ("get", "get_short", "list", "list_page", "cancel", "send_ended", "send_mixed")

@@ -1,4 +1,7 @@
-"""A server behind a URL as a subject: HTTP as it comes, by no SDK, with whatever happens as an exchange."""
+"""A server behind a URL as a subject: HTTP as it comes, by no SDK, with whatever happens as an exchange.
+
+Every request has a connection of its own: one that a server closed between two requests is no fault of it.
+"""
 
 import asyncio
 import ssl
@@ -6,7 +9,7 @@ import time
 from collections.abc import AsyncIterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, Self
+from typing import Final
 
 from retinue.conformance.port import Probe, ProbeExchange
 from retinue.errors import DeadlineExceeded, InvalidInput, RetinueError
@@ -20,7 +23,7 @@ _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # 
 
 
 class WebServer:
-    """Judges a server by what it answers over HTTP. Enter it before it is asked.
+    """Judges a server by what it answers over HTTP.
 
     Args:
         url: What the user named. No other host is ever asked.
@@ -35,19 +38,12 @@ class WebServer:
         self.url: WebUrl = parse_url(url)
         self.credentials = dict(credentials or {})
         # The user named the host, and a proxy in the environment is the user's as well.
-        self.client = WebClient(ANYWHERE, proxy="use")
+        self._client = WebClient(ANYWHERE, proxy="use")
 
     @property
     def name(self) -> str:
         """The URL."""
         return self.url.text
-
-    async def __aenter__(self) -> Self:
-        await self.client.__aenter__()
-        return self
-
-    async def __aexit__(self, *error: object) -> None:
-        await self.client.__aexit__(None, None, None)
 
     def place(self, url: str) -> WebUrl:
         """`url`, which may be relative to the user's.
@@ -95,7 +91,7 @@ class WebServer:
         try:
             async with (
                 asyncio.timeout(timeout_s),
-                self.client.stream(
+                self._client.stream(
                     url,
                     method=method,
                     headers={**headers, **({} if anonymous else self.credentials)},
@@ -185,7 +181,7 @@ class TaskEndpoint:
     """The generic endpoint of spec 004 as a subject: every request is posted there.
 
     Args:
-        server: Where it is; entered by whoever made it.
+        server: Where it is.
         url: The endpoint.
     """
 
