@@ -1,5 +1,8 @@
 """Servers behind a URL: each requirement of a protocol is known to be able to fail, and a good server passes them all."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 
 from retinue.conformance.judge import kit
@@ -9,9 +12,17 @@ from retinue.conformance.port import CheckReport
 from tests.conformance.mutants import a2a, a2a_faults, agent_json, hostile, mcp
 from tests.conformance.mutants.web import Fault, Limits, broken, judged_server
 
-A2A = [
-    (edition, each.id.partition("/")[2]) for edition in BINDINGS.values() for each in kit("a2a", edition).requirements
-]
+
+def cases(protocol: str, editions: Iterable[str]) -> list[Any]:
+    """Each requirement in each edition that has it; those of a further edition are `deep`, when the first has them."""
+    params: list[Any] = []
+    seen: set[str] = set()
+    for edition in editions:
+        for each in kit(protocol, edition).requirements:
+            marks = (pytest.mark.deep,) if each.id in seen else ()
+            params.append(pytest.param(edition, each.id.partition("/")[2], marks=marks))
+            seen.add(each.id)
+    return params
 
 
 def wrong(report: CheckReport) -> dict[str, tuple[str, ...]]:
@@ -35,7 +46,7 @@ def test_a_good_server_of_a2a_passes_everything(edition: str) -> None:
     assert wrong(judged_a2a(edition, streaming=False)) == {}
 
 
-@pytest.mark.parametrize(("edition", "requirement"), A2A)
+@pytest.mark.parametrize(("edition", "requirement"), cases("a2a", BINDINGS.values()))
 def test_every_broken_server_of_a2a_is_caught(edition: str, requirement: str) -> None:
     report = judged_a2a(
         edition,
@@ -46,9 +57,6 @@ def test_every_broken_server_of_a2a_is_caught(edition: str, requirement: str) ->
     failed = wrong(report)
     assert requirement in failed
     assert failed.keys() - {requirement} <= a2a_faults.COMPANIONS.get(requirement, set()), failed
-
-
-MCP = [(edition, each.id.partition("/")[2]) for edition in EDITIONS for each in kit("mcp", edition).requirements]
 
 
 def judged_mcp(edition: str, fault: Fault | None = None, operation: str = "") -> CheckReport:
@@ -64,7 +72,7 @@ def test_a_good_server_of_mcp_passes_everything(edition: str) -> None:
     assert wrong(judged_mcp(edition, operation="add")) == {}
 
 
-@pytest.mark.parametrize(("edition", "requirement"), MCP)
+@pytest.mark.parametrize(("edition", "requirement"), cases("mcp", EDITIONS))
 def test_every_broken_server_of_mcp_is_caught(edition: str, requirement: str) -> None:
     operation = "add" if requirement == "structured-content" else ""
     failed = wrong(judged_mcp(edition, mcp.FAULTS[requirement], operation))
@@ -98,6 +106,7 @@ def test_a_good_server_passes_everything_hostile() -> None:
     assert wrong(judged_hostile()) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requirement", hostile.FAULTS)
 def test_every_server_that_gives_in_is_caught(requirement: str) -> None:
     failed = wrong(judged_hostile(*hostile.FAULTS[requirement]))

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
 from retinue.conformance.conversation import Conversation
-from retinue.conformance.discovery import SpokenProtocol, find_protocols
+from retinue.conformance.discovery import find_protocols
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, judge, judge_server
 from retinue.conformance.port import (
     HOSTILE,
@@ -147,29 +147,26 @@ async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = N
     Raises:
         RetinueError: It is no URL that can be asked, or nothing that can be judged is spoken there.
     """
-    template = RequestTemplate(instruction=request.instruction or "", parameters=dict(request.parameters))
+    instruction = request.instruction or "Hello! What can you do?"
+    template = RequestTemplate(instruction=instruction, parameters=dict(request.parameters))
     options: dict[str, Any] = {"template": template, "timeout_s": request.timeout_s, "on_exchange": on_exchange}
     reports: list[CheckReport] = []
     server = WebServer(request.words, credentials=_credentials(request.headers))
     search = Conversation(server, server.url.text, "", **options)
-    attacked: set[str] = set()
-    for spoken in await find_protocols(search, request.dialect):
-        facts = {"edition": spoken.edition, "place": spoken.url, "found out": spoken.why}
+    hostile_to: set[str] = set()
+    for each in await find_protocols(search, request.dialect):
+        facts = {"edition": each.edition, "place": each.url, "found out": each.why}
         facts = {name: value for name, value in facts.items() if value}
-
-        def converse(spoken: SpokenProtocol = spoken) -> Conversation:
-            operation = request.operation or ""
-            places = {"card_url": spoken.card_url, "operation": operation}
-            return Conversation(server, spoken.url, spoken.edition, **places, **options)
-
-        reports.append(await judge_server(converse(), spoken.protocol, facts=facts))
-        if spoken.protocol == "agent_json" and spoken.url:
-            options["template"] = replace(template, instruction=template.instruction or "What can you do?")
-            endpoint = TaskEndpoint(server, spoken.url)
+        places = {"card_url": each.card_url, "operation": request.operation or ""}
+        talk = Conversation(server, each.url, each.edition, **places, **options)
+        reports.append(await judge_server(talk, each.protocol, facts=facts))
+        if each.protocol == "agent_json" and each.url:
+            endpoint = TaskEndpoint(server, each.url)
             reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
-        if request.is_hostile and spoken.protocol not in attacked:
-            attacked.add(spoken.protocol)
-            reports.append(await judge_server(converse(), HOSTILE, facts=facts))
+        if request.is_hostile and each.protocol not in hostile_to:
+            hostile_to.add(each.protocol)
+            talk = Conversation(server, each.url, each.edition, **places, **options)
+            reports.append(await judge_server(talk, HOSTILE, facts=facts))
     return tuple(reports)
 
 

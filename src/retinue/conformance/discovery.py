@@ -45,33 +45,33 @@ async def find_protocols(talk: Conversation, only: str | None = None) -> tuple[S
     Raises:
         InvalidInput: Nothing is; the message says what was asked, and what came.
     """
-    found: list[SpokenProtocol] = []
+    protocols: list[SpokenProtocol] = []
     if only != "mcp":
         for url in _card_places(talk.url):
             exchange = await talk.ask(url, "Is there a card?", url, method="GET")
             card = object_in(exchange.text or "") if exchange.status == 200 else None
             for each in () if card is None else _in_card(card, url):
                 if only in (None, each.protocol) and all(
-                    (each.protocol, each.edition) != (other.protocol, other.edition) for other in found
+                    (each.protocol, each.edition) != (other.protocol, other.edition) for other in protocols
                 ):
-                    found.append(each)
+                    protocols.append(each)
     if only in (None, "mcp"):
         place = talk.server.url
         for url in dict.fromkeys((talk.url, *((urljoin(talk.url, "/mcp"),) if place.target == "/" else ()))):
             editions = [edition for edition in mcp.EDITIONS if await _speaks_mcp(talk, url, edition)]
-            found += [
+            protocols += [
                 SpokenProtocol("mcp", each, url, f"it was greeted as a client of {each} does") for each in editions
             ]
             if editions:
                 break
-    if not found:
+    if not protocols:
         tried = "; ".join(_outcome(exchange) for exchange in talk.exchanges.values())
         raise InvalidInput(
             f"Nothing that can be judged is spoken at {talk.url[:200]!r}. {tried}"[:2_000],
             hint=f"Name the URL of a card or of an endpoint. What can be judged: {', '.join(PROTOCOLS)}.",
             suggestions=PROTOCOLS,
         )
-    return tuple(found)
+    return tuple(protocols)
 
 
 def _card_places(url: str) -> Sequence[str]:
@@ -114,5 +114,5 @@ async def _speaks_mcp(talk: Conversation, url: str, edition: str) -> bool:
 
 def _outcome(exchange: ProbeExchange) -> str:
     line = exchange.request.partition("\n")[0] or exchange.probe.name
-    came = exchange.error or f"HTTP {exchange.status}, {exchange.media_type or 'no type'}"
-    return f"{line}: {came.rstrip('.')}."
+    outcome = exchange.error or f"HTTP {exchange.status}, {exchange.media_type or 'no type'}"
+    return f"{line}: {outcome.rstrip('.')}."

@@ -22,10 +22,10 @@ from retinue.conformance.answer_checks import (
     strict_object,
 )
 from retinue.conformance.kits.a2a_conversation import (
-    ENDED,
+    END_STATES,
     HTTP_JSON,
     OLDER,
-    SETTLED,
+    REST_STATES,
     STATE_WORDS,
     converse,
     events_of,
@@ -306,7 +306,7 @@ def _send(exchange: ProbeExchange) -> Iterator[str]:
 @CHECKS.add(each_answer, "blocking")
 def _blocking(exchange: ProbeExchange) -> Iterator[str]:
     task = task_in(exchange)
-    if task is not None and state_word(state := object_at(task, "status").get("state")) not in SETTLED:
+    if task is not None and state_word(state := object_at(task, "status").get("state")) not in REST_STATES:
         yield f"the state is {quote(state)}"
 
 
@@ -439,7 +439,7 @@ def _stream_events(exchange: ProbeExchange) -> Iterator[str]:
 def _stream_end(exchange: ProbeExchange) -> Iterator[str]:
     events = events_of(exchange)
     states = [state_word(object_at(body, "status").get("state")) for _, body in events]
-    first_end = next((at for at, state in enumerate(states) if state in ENDED), None)
+    first_end = next((at for at, state in enumerate(states) if state in END_STATES), None)
     if first_end is not None:
         late = [kind for kind, _ in events[first_end + 1 :] if kind != "task"]
         yield from (f"after the state {quote(states[first_end])} there is a {kind}" for kind in late)
@@ -447,7 +447,7 @@ def _stream_end(exchange: ProbeExchange) -> Iterator[str]:
             yield f"it was still open after the state {quote(states[first_end])}"
     elif exchange.late:
         yield exchange.error
-    elif events and events[0][0] == "task" and not any(state in SETTLED for state in states):
+    elif events and events[0][0] == "task" and not any(state in REST_STATES for state in states):
         yield "it ends, and no event says what became of the task"
 
 

@@ -87,9 +87,9 @@ class _Client:
         )
 
     def message(self, name: str, **members: JsonValue) -> JsonObject:
-        """The parameters that send the user's words, or a greeting, in a message called `name`."""
+        """The parameters that send the user's words in a message called `name`."""
         older, template = self.edition == OLDER, self.talk.template
-        words: JsonObject = {"text": template.instruction or "Hello! What can you do?"}
+        words: JsonObject = {"text": template.instruction}
         parts: list[JsonValue] = [{"kind": "text", **words} if older else words]
         if template.parameters:
             data: JsonObject = {"data": dict(template.parameters)}
@@ -115,7 +115,7 @@ async def converse(talk: Conversation) -> None:
 
 async def _converse_on_tasks(client: _Client) -> None:
     talk = client.talk
-    sent = await client.call("send", "A message as it should be.", "SendMessage", client.message("send"))
+    exchange = await client.call("send", "A message as it should be.", "SendMessage", client.message("send"))
     await client.call("again", "The same words in another message.", "SendMessage", client.message("again"))
     odd: JsonObject = {**client.message("unknown_field"), "unheardOf": {"a": 1}}
     await client.call("unknown_field", "It has a field that nobody knows.", "SendMessage", odd)
@@ -126,9 +126,9 @@ async def _converse_on_tasks(client: _Client) -> None:
     params = client.message("send_unknown", taskId=_UNKNOWN)
     await client.call("send_unknown", "The message is for a task that there is not.", "SendMessage", params)
     names = ("get", "get_short", "list", "list_page", "cancel", "send_ended", "send_mixed")
-    task = task_in(sent)
+    task = task_in(exchange)
     if task is None:
-        if result_of(sent) is not None:
+        if result_of(exchange) is not None:
             talk.skip("the server answers with messages, and has no tasks", *names)
         return
     task_id = str(task.get("id"))
@@ -220,9 +220,9 @@ async def _converse_on_errors(client: _Client) -> None:
 
 # Answers in any edition.
 
-ENDED: Final = ("completed", "failed", "canceled", "rejected")
-SETTLED: Final = (*ENDED, "input-required", "auth-required")
-STATE_WORDS: Final = (*SETTLED, "submitted", "working", "unknown")
+END_STATES: Final = ("completed", "failed", "canceled", "rejected")
+REST_STATES: Final = (*END_STATES, "input-required", "auth-required")
+STATE_WORDS: Final = (*REST_STATES, "submitted", "working", "unknown")
 _EVENT_KINDS: Final = {
     "task": "task",
     "message": "message",
@@ -238,7 +238,7 @@ def state_word(word: JsonValue) -> str:
 
 def is_ended(task: JsonObject | None) -> bool:
     """Whether there is a task, and it has ended."""
-    return task is not None and state_word(object_at(task, "status").get("state")) in ENDED
+    return task is not None and state_word(object_at(task, "status").get("state")) in END_STATES
 
 
 def result_of(exchange: ProbeExchange) -> JsonObject | None:
@@ -268,8 +268,8 @@ def task_in(exchange: ProbeExchange) -> JsonObject | None:
 def payloads(exchange: ProbeExchange) -> list[JsonObject]:
     """Each thing that an answer or the events of a stream hold."""
     if exchange.media_type == EVENTS:
-        held = bodies(exchange)
-        results = held if exchange.probe.edition == HTTP_JSON else [object_at(each, "result") for each in held]
+        events = bodies(exchange)
+        results = events if exchange.probe.edition == HTTP_JSON else [object_at(each, "result") for each in events]
         return [each for each in results if each]
     result = result_of(exchange)
     if result is None or exchange.probe.name == "card":

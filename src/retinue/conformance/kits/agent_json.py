@@ -40,13 +40,13 @@ async def converse(talk: Conversation) -> None:
     card = object_in((await talk.ask("card", "The card of the agent.", talk.card_url, method="GET")).text or "") or {}
     await _converse_on_tasks(talk)
     skills = [skill for skill in _skills(card) if is_text(skill.get("endpoint")) and is_text(skill.get("name"))]
-    named = [skill for skill in skills if talk.operation and fold(str(skill["name"])) == fold(talk.operation)]
+    own = [skill for skill in skills if talk.operation and fold(str(skill["name"])) == fold(talk.operation)]
     harmless = [skill for skill in skills if str(skill.get("method")).upper() == "GET"]
     why = "no skill is named by --operation, and none is read by GET"
-    needy = [skill for skill in named or harmless if object_at(skill, "input_schema").get("required")]
-    easy = named or [skill for skill in harmless if skill not in needy]
+    needy = [skill for skill in own or harmless if object_at(skill, "input_schema").get("required")]
+    easy = own or [skill for skill in harmless if skill not in needy]
     if easy:
-        parameters = dict(talk.template.parameters) if named else {}
+        parameters = dict(talk.template.parameters) if own else {}
         await _call(talk, "skill", "A skill is called as it should be.", easy[0], parameters)
     else:
         talk.skip(f"{why} and needs nothing", "skill")
@@ -68,8 +68,7 @@ async def converse(talk: Conversation) -> None:
 async def _converse_on_tasks(talk: Conversation) -> None:
     if not talk.url:
         return
-    words = talk.template.instruction or "What can you do?"
-    message: JsonObject = {"role": "user", "parts": [{"type": "text", "text": words}]}
+    message: JsonObject = {"role": "user", "parts": [{"type": "text", "text": talk.template.instruction}]}
     await talk.ask("task", "A task as it should be.", body={"id": "check-task", "message": message})
     await talk.ask("no_message", "It is JSON, and holds no message.", body={"metadata": {}})
     await talk.ask("cut_off", "It is JSON that was cut off.", body=b'{"message": {"role": "us')

@@ -106,13 +106,13 @@ async def _converse_on_connections(talk: Conversation, url: str, headers: Mappin
         "slow": (slow, "A header, a letter a second."),
     }
 
-    async def put(name: str) -> ProbeExchange:
+    async def send_one(name: str) -> ProbeExchange:
         pieces, about = probes[name]
         return await talk.server.send_raw(
             talk.probe(name, about), pieces(), about=about, timeout_s=_PATIENCE * talk.timeout_s
         )
 
-    for exchange in await asyncio.gather(*map(put, probes)):
+    for exchange in await asyncio.gather(*map(send_one, probes)):
         talk.keep(exchange)
     about = f"One of {_CONNECTIONS} requests at the same time."
     crowd = (

@@ -89,8 +89,8 @@ class _Client:
             own |= {"mcp-name": str(target)} if target else {}
         if content:
             body["params"] = content
-        kept = {key: value for key, value in {**own, **(headers or {})}.items() if value}
-        return await self.talk.ask(name, about, self.url, headers=kept, body=body)
+        present = {key: value for key, value in {**own, **(headers or {})}.items() if value}
+        return await self.talk.ask(name, about, self.url, headers=present, body=body)
 
 
 async def converse(talk: Conversation) -> None:
@@ -122,13 +122,13 @@ async def _converse_on_tools(client: _Client, *, claimed: bool) -> None:
     if not claimed:
         talk.skip("the server claims no tools", *names)
         return
-    listed = await client.call("tools", "Which tools are there?", "tools/list")
+    exchange = await client.call("tools", "Which tools are there?", "tools/list")
     await client.call("tools_again", "Which tools are there, once more?", "tools/list")
     bad: JsonObject = {"cursor": "not a cursor of this server"}
     await client.call("bad_cursor", "It names a page that there is not.", "tools/list", bad)
     unknown: JsonObject = {"name": _UNKNOWN, "arguments": {}}
     await client.call("unknown_tool", "It calls a tool that there is not.", "tools/call", unknown)
-    tools = _tools(listed)
+    tools = _tools(exchange)
     harmless = [tool for tool in tools if object_at(tool, "annotations").get("readOnlyHint") is True]
     own = [tool for tool in tools if tool.get("name") == talk.operation]
     needy = [tool for tool in own or harmless if object_at(tool, "inputSchema").get("required")]
@@ -202,8 +202,8 @@ async def _converse_on_sessions(client: _Client) -> None:
     await client.call(
         names[1], "It belongs to a session that there is not.", "ping", headers={"mcp-session-id": _UNKNOWN}
     )
-    ended = await talk.ask(names[2], "It ends the session.", method="DELETE", headers={**_ACCEPT, **client.session})
-    if (ended.status or 0) < 300:
+    exchange = await talk.ask(names[2], "It ends the session.", method="DELETE", headers={**_ACCEPT, **client.session})
+    if (exchange.status or 0) < 300:
         await client.call(names[3], "It belongs to a session that was ended.", "ping")
     else:
         talk.skip("the server lets no client end a session", names[3])
@@ -383,8 +383,8 @@ def _content(exchange: ProbeExchange) -> Iterator[str]:
 
 @CHECKS.add(all_answers, "structured-content")
 def _structured_content(exchanges: Mapping[str, ProbeExchange]) -> Iterator[str]:
-    result, asked = _result(exchanges["call"]), re.search(r'"name":\s*"([^"]*)"', exchanges["call"].request)
-    tool = next((each for each in _tools(exchanges["tools"]) if asked and each["name"] == asked[1]), JsonObject())
+    result, match = _result(exchanges["call"]), re.search(r'"name":\s*"([^"]*)"', exchanges["call"].request)
+    tool = next((each for each in _tools(exchanges["tools"]) if match and each["name"] == match[1]), JsonObject())
     schema = tool.get("outputSchema")
     if (
         not isinstance(schema, dict)

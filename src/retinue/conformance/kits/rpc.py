@@ -13,8 +13,8 @@ def sse_data(text: str) -> list[str]:
     """The data of the server-sent events in `text`; comments and events without data are passed over."""
     blocks = text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n")
     lines = ([line for line in block.split("\n") if line.startswith("data:")] for block in blocks)
-    joined = ("\n".join(line[5:].removeprefix(" ") for line in each) for each in lines if each)
-    return [data for data in joined if data]
+    events = ("\n".join(line[5:].removeprefix(" ") for line in each) for each in lines if each)
+    return [data for data in events if data]
 
 
 def bodies(exchange: ProbeExchange) -> list[JsonObject]:

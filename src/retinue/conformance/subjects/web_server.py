@@ -100,8 +100,8 @@ class WebServer:
                     read_timeout_s=timeout_s + 1,
                 ) as response,
             ):
-                hidden = {name: self._without_secrets(value) for name, value in response.headers.items()}
-                exchange = replace(exchange, status=response.status, headers=hidden)
+                own_headers = {name: self._without_secrets(value) for name, value in response.headers.items()}
+                exchange = replace(exchange, status=response.status, headers=own_headers)
                 if not head_only:
                     async for chunk in response.body:
                         received += chunk
