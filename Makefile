@@ -105,6 +105,10 @@ bench-peers: $(VENV)/.dev ## the same job beside three other frameworks, each in
 tck: ## judge the A2A door by the official kit in TCK=path/to/a2a-tck, whose packages PYTHON has; see docs/conformance.md
 	@cd "$(TCK)" && $(PYTHON) run_tck.py --sut-host http://127.0.0.1:9999 --transport jsonrpc,http_json $(ARGS)
 
+.PHONY: strangers
+strangers: $(VENV)/.dev ## what clients of others come to with our server, and with theirs (needs npm; ARGS="--only agno")
+	@$(BIN)/python -m tests.strangers $(ARGS)
+
 .PHONY: rows
 rows: $(VENV)/.dev ## count the requirement rows by status
 	@$(BIN)/python tests/requirements/report.py

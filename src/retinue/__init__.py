@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from retinue.agents.prompted.loop import Loop
     from retinue.agents.python import AgentOptions, Choices, FromFacts, PythonAgent, SkillOptions, agent, skill
     from retinue.agents.registry import Registry, Skipped
+    from retinue.agents.remote.discovery import RemoteAgents, connect
     from retinue.agents.wrapped import CommandAgent, Scripted, ScriptedCall, TextAgent, scripted
     from retinue.contract.credentials import Cleaner
     from retinue.contract.definition import (
@@ -125,6 +126,7 @@ __all__ = [
     "Question",
     "Recorder",
     "Registry",
+    "RemoteAgents",
     "Replay",
     "Reply",
     "Request",
@@ -166,6 +168,7 @@ __all__ = [
     "agent",
     "as_run_agent",
     "call",
+    "connect",
     "default_toolbox",
     "scripted",
     "skill",
@@ -185,6 +188,7 @@ _NAMES: Final = {
     "agents.prompted.loop": "Loop",
     "agents.python": "AgentOptions Choices FromFacts PythonAgent SkillOptions agent skill",
     "agents.registry": "Registry Skipped",
+    "agents.remote.discovery": "RemoteAgents connect",
     "agents.wrapped": "CommandAgent Scripted ScriptedCall TextAgent scripted",
     "contract.credentials": "Cleaner",
     "contract.definition": "Definition Deprecation Runner Sample Skill Source ThinkingBounds ToolSpec",

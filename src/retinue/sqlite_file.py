@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from errno import EDQUOT, ENOSPC
+from errno import EDQUOT, ELOOP, ENOSPC
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
@@ -24,12 +24,15 @@ def create_private_file(path: Path, *, flags: int = 0) -> None:
         OSError: The system refuses.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
-    try:
-        if os.fstat(handle).st_mode & 0o077:
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | flags, 0o600))
+        return
+    # A file that is there is not opened: closing it would drop the locks that a connection of this process has on it.
+    # Another process would then take it for unused, and delete the log in which this one goes on to write.
+    if flags & os.O_NOFOLLOW and path.is_symlink():
+        raise OSError(ELOOP, os.strerror(ELOOP), str(path))
+    if path.stat().st_mode & 0o077:
+        path.chmod(0o600)
 
 
 def use_wal(connection: sqlite3.Connection) -> None:

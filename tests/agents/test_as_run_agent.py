@@ -11,8 +11,7 @@ from pydantic import Field
 
 import retinue
 from retinue.agents.as_run_agent import RunAgent, as_run_agent
-from retinue.agents.context_copy import in_context_copy
-from retinue.agents.module import ModuleAgent, load_module
+from retinue.agents.module import ModuleAgent, in_context_copy, load_module
 from retinue.agents.port import Reply, RunContext
 from retinue.contract import schema
 from retinue.contract.result import Result, Trace, Warned

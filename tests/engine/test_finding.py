@@ -196,6 +196,8 @@ def test_a_row_that_somebody_spoilt_hides_no_other_run(tmp_path: object) -> None
                 everything = await engine.list()
                 assert [record.label for record in everything if not record.damage] == ["good"]
                 assert len(everything) == 3
+                with pytest.raises(UnknownName):  # whose it is cannot be told any more
+                    await engine.get(bad, owner="eve")
 
     asyncio.run(main())
 

@@ -45,6 +45,24 @@ def change(path: Path, statement: str, *values: object) -> None:
 # What is there
 
 
+def test_what_is_read_first_and_written_then_is_there_for_other_processes(path: Path) -> None:
+    code = (
+        "import sys\nfrom retinue.engine.journal import Journal\nwith Journal(sys.argv[1]) as journal: journal.list()"
+    )
+    with Journal(path) as before:
+        begin(before, "before")
+    with Journal(path) as journal:
+        assert journal.list()  # a connection to read, and then one to write
+        begin(journal, "first")
+        journal.flush()
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)  # which tidies up if it is the last
+        begin(journal, "second")
+        journal.flush()
+        with Journal(path) as other:
+            assert len(other.list()) == 3
+        assert path.with_name(f"{path.name}-wal").exists()
+
+
 def test_nothing_is_made_before_there_is_something_to_record(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.list() == ()

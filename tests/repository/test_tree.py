@@ -10,7 +10,7 @@ import pytest
 from tests.repository.tree import ROOT, child_environment, text_files
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
-OURS = [lock for lock in LOCKS if not lock.stem.startswith("peers-")]
+OURS = [lock for lock in LOCKS if not lock.stem.startswith(("peers-", "strangers-"))]
 
 # Spelled so that this file does not find itself.
 PLACE = re.compile(r"(?<![\w.~])/(?:work|root|home|Users)/[\w.-]+(?:/|\b)")

@@ -120,12 +120,13 @@ async def decline(context: object, params: types.ElicitRequestParams) -> types.E
 
 @asynccontextmanager
 async def client_of(
-    server: Server, mode: Mode, *, key: str = "", path: str = "/mcp", **options: Any
+    server: Server | str, mode: Mode, *, key: str = "", path: str = "/mcp", **options: Any
 ) -> AsyncGenerator[Client]:
-    """The official client, connected to a server."""
+    """The official client, connected to a server, or to one in another process by its address."""
+    address = server if isinstance(server, str) else server.address
     headers = {"authorization": f"Bearer {key}"} if key else {}
     async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http:
-        transport = streamable_http_client(f"{server.address}{path}", http_client=http)
+        transport = streamable_http_client(f"{address}{path}", http_client=http)
         async with Client(transport, mode=mode, cache=None, **options) as client:
             yield client
 

@@ -142,10 +142,10 @@ async def running(
             service = Service(orchestrator, admission, root=str(workspace.root), active=active)
             await service.resume_stalled()
             ready = asyncio.Event()
-            app = application(service)
+            address = f"http://127.0.0.1:{port_of(sock)}"
+            app = application(service, base_url=address)
             serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
             await ready.wait()
-            address = f"http://127.0.0.1:{port_of(sock)}"
             client = httpx.AsyncClient(base_url=address, trust_env=False, timeout=30)
             server = Server(address, client, keys, service, engine)
             try:

@@ -10,6 +10,7 @@ from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError
 
+from retinue.dialects.a2a.wire import STRING_DATA
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
 from tests.servers.parts import Server, running
@@ -28,6 +29,8 @@ def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, s
             task = answer["task"]
             assert task["status"]["state"] == "TASK_STATE_COMPLETED"
             assert task["status"]["message"]["parts"] == [{"text": "Hello, Ada"}]
+            ((part,),) = [each["parts"] for each in task["artifacts"]]
+            assert (part["text"], part["metadata"]) == ("Hello, Ada", STRING_DATA)
             again = await client.get_task(pb.GetTaskRequest(id=task["id"]))
             assert again.status.state == pb.TASK_STATE_COMPLETED
             assert again.context_id == task["contextId"]
@@ -65,6 +68,18 @@ def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[
             assert answer["task"]["status"]["message"]["parts"] == [{"text": "You said wet"}]
             said = [part["text"] for each in answer["task"]["history"][1:] for part in each["parts"]]
             assert said == ["What of rain?", "wet"]
+
+    asyncio.run(main())
+
+
+def test_a_stream_tells_a_question_once_and_ends_with_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            client = await client_of(server, at=ASKER)
+            first, *_, last = events = await send(client, proto_request(None, {"topic": "rain"}))
+            assert first["task"]["status"]["state"] == "TASK_STATE_WORKING"
+            assert last["statusUpdate"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+            assert sum("INPUT_REQUIRED" in str(each) for each in events) == 1
 
     asyncio.run(main())
 

@@ -16,7 +16,7 @@ from retinue.errors import NotInstalled
 from retinue.servers.app import application
 from tests.cli.shell import run
 from tests.servers.a2a_parts import MODERN, URN, call, request
-from tests.servers.parts import SECRET, Server, running
+from tests.servers.parts import SECRET, Server, events_of, running
 
 GREET = "/agents/general/greet/a2a"
 JSON = {"content-type": "application/json", **MODERN}
@@ -297,7 +297,7 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
                 assert (await http.get("/agents/general/greet/tasks/x")).status_code == 404
                 assert (await http.get("/openapi.json")).status_code == 404
                 assert (await http.get("/health")).status_code == 200
-            monkeypatch.setitem(sys.modules, "retinue.servers.a2a", None)
+            monkeypatch.setitem(sys.modules, "a2a", None)
             with pytest.raises(NotInstalled) as caught:
                 application(server.service)
             assert "retinue[a2a]" in caught.value.hint
@@ -326,5 +326,25 @@ def test_a_small_answer_does_not_wait_for_an_acknowledgement(tmp_path: Path) -> 
                 await server.client.get("/health")
                 times_s.append(time.perf_counter() - began_s)
             assert min(times_s) < 0.03  # it was 40 ms every time
+
+    asyncio.run(main())
+
+
+def test_the_client_of_fasta2a_is_understood_which_mixes_both_versions(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            card = (await server.client.get("/agents/general/greet/.well-known/agent-card.json")).json()
+            assert all(each["inputModes"] and each["outputModes"] for each in card["skills"])
+            said = {"role": "user", "parts": [{"data": {"name": "Ada"}}], "messageId": "m1"}
+            params = {"message": said}
+            answer = await call(server, "message/send", params, at="/agents/general/greet/a2a/", headers={})
+            task = answer["result"]["task"]
+            assert (task["status"]["state"], task["id"]) == ("completed", task["contextId"])
+            body = {"jsonrpc": "2.0", "id": "1", "method": "message/stream", "params": params}
+            stream = await server.client.post("/agents/general/greet/a2a/", json=body)
+            kinds = [next(iter(json.loads(each["data"])["result"])) for each in events_of(stream.text)]
+            assert kinds == ["task", "artifactUpdate", "statusUpdate"]
+            wrong = await call(server, "message/send", {"message": {**said, "parts": []}}, headers={})
+            assert wrong["error"]["code"] == -32602
 
     asyncio.run(main())

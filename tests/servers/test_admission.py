@@ -129,6 +129,18 @@ def test_a_damaged_store_opens_nothing_and_is_kept(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("keys.damaged-*"))) == 1
 
 
+def test_seals_are_kept_and_may_last_for_the_process_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    seals = list(KeyStore(tmp_path).seals())
+    assert list(KeyStore(tmp_path).seals()) == seals
+    assert (tmp_path / "seals.json").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "seals.json").write_text("{")
+    assert list(KeyStore(tmp_path).seals()) != seals
+    (tmp_path / "file").write_text("")
+    lost = KeyStore(tmp_path / "file")
+    assert list(lost.seals()) != list(lost.seals())
+    assert "after a restart" in caplog.text
+
+
 def test_who_sends_no_key_reads_on_this_machine_only(tmp_path: Path) -> None:
     assert admission(tmp_path).authenticate({}).key.effects == ("read",)
     for headers in ({}, {"authorization": "Bearer rtn_x"}, {"authorization": "Basic eDp5"}, {"x-api-key": "x"}):

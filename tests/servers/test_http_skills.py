@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from retinue.agents.port import RunContext
+from retinue.agents.python import agent, skill
 from retinue.contract.event import NodeFinished
+from retinue.errors import Unavailable
+from tests.servers.a2a_parts import URN, call, request
+from tests.servers.mcp_parts import client_of
 from tests.servers.parts import SECRET, running
 
 
@@ -132,5 +137,51 @@ def test_one_key_is_one_call(tmp_path: Path) -> None:
             same = await ada.post(slow, json={"seconds": 60}, headers=deferred)
             assert (same.status_code, same.headers["location"]) == (202, begun.headers["location"])
             await ada.delete(begun.headers["location"])
+
+    asyncio.run(main())
+
+
+@agent
+class Weather:
+    """Knows the weather."""
+
+    @skill(effects=[])
+    async def forecast(self) -> str:
+        """Looks it up elsewhere. Use for the weather. Returns it."""
+        raise Unavailable("The station is down.", hint="Ask later.", retry_after_s=90.4)
+
+    @skill(effects=[], timeout_s=0.05)
+    async def climate(self, run: RunContext) -> str:
+        """Looks far back. Use for the climate. Returns it."""
+        await run.sleep(60)
+        return "mild"
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("C2")
+@pytest.mark.parametrize(
+    ("name", "status", "code", "wait"), [("forecast", 503, "unavailable", "91"), ("climate", 504, "timeout", None)]
+)
+def test_a_skill_that_is_down_or_too_slow_is_told_with_one_code_by_all_doors(
+    tmp_path: Path, name: str, status: int, code: str, wait: str | None
+) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(Weather,)) as server:
+            path = "/agents/general/weather"
+            response = await server.client.post(f"{path}/{name}", json={})
+            assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+            assert response.headers.get("retry-after") == wait
+            answer = await call(server, "SendMessage", request("Now", block={"skill": name}), at=f"{path}/a2a")
+            task = answer["result"]["task"]
+            assert task["status"]["state"] == "TASK_STATE_FAILED"
+            assert task["metadata"][URN]["fault"]["code"] == code
+            async with client_of(server, "legacy") as client:
+                result = await client.call_tool(f"weather__{name}", {})
+            assert result.is_error
+            assert result.structured_content is not None
+            assert result.structured_content["error"]["code"] == code
+            runs = await server.engine.list()
+            assert [each.labels["door"] for each in runs] == ["mcp", "a2a", "http"]
+            assert {each.outcome for each in runs} == {"failed"}
 
     asyncio.run(main())

@@ -281,11 +281,15 @@ def test_the_state_of_a_question_is_sealed_for_one_caller_and_one_call(tmp_path:
                 assert record.run not in state
                 assert list(requests) == ["q"]
                 responses: Any = {"q": types.ElicitResult(action="accept", content={"value": "wet"})}
-                for client, topic, sealed in ((eve, "rain", state), (ada, "snow", state), (ada, "rain", f"{state}x")):
-                    with pytest.raises(MCPError, match="requestState"):
+                told: set[str] = set()
+                cases = [(eve, "rain", state), (ada, "snow", state), (ada, "rain", f"{state}x"), (eve, "rain", "none")]
+                for client, topic, sealed in cases:
+                    with pytest.raises(MCPError, match="requestState") as caught:
                         await client.session.call_tool(
                             "asker", {"topic": topic}, input_responses=responses, request_state=sealed
                         )
+                    told.add(caught.value.error.model_dump_json())
+                assert len(told) == 1
                 again = await ada.session.call_tool(
                     "asker", {"topic": "rain"}, input_responses={}, request_state=state, allow_input_required=True
                 )
@@ -442,9 +446,10 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
                 assert (await client.get("/health")).status_code == 200
                 assert (await client.get("/openapi.json")).status_code == 404
-            monkeypatch.setitem(sys.modules, "retinue.servers.mcp", None)
-            with pytest.raises(NotInstalled) as caught:
-                application(server.service)
+            with monkeypatch.context() as absent:
+                absent.setitem(sys.modules, "mcp", None)
+                with pytest.raises(NotInstalled) as caught:
+                    application(server.service)
             assert "retinue[mcp]" in caught.value.hint
             assert (await server.client.get("/health")).status_code == 200
 

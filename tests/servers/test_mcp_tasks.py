@@ -9,10 +9,12 @@ from typing import Any
 import httpx
 import mcp_types as types
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from retinue.agents.load.command import load_command
-from tests.servers.mcp_parts import MCP_AGENTS, MODES, Mode, client_of
+from retinue.servers.keys import ApiKey
+from tests.servers.mcp_parts import MCP_AGENTS, MODES, Mode, accept, client_of
 from tests.servers.parts import Server, running
 
 TASKS = "io.modelcontextprotocol/tasks"
@@ -142,7 +144,7 @@ def test_the_task_of_another_is_answered_like_none(tmp_path: Path) -> None:
 
 def test_tasks_are_for_clients_that_know_them(tmp_path: Path) -> None:
     async def main() -> None:
-        async with serving(tmp_path) as (server, caller):
+        async with serving(tmp_path) as (_, caller):
             task = await caller.start("tortoise__walk", seconds=60)
             refused = await caller.ask("tasks/get", taskId=task, knows=False)
             assert refused["error"]["code"] == types.MISSING_REQUIRED_CLIENT_CAPABILITY
@@ -152,11 +154,148 @@ def test_tasks_are_for_clients_that_know_them(tmp_path: Path) -> None:
             for method in ("tasks/list", "tasks/result"):
                 gone = await caller.ask(method, taskId=task)
                 assert gone["error"]["code"] == types.METHOD_NOT_FOUND
+
+    asyncio.run(main())
+
+
+class OldCaller:
+    """Somebody who knows the tasks of 2025-11-25, by the official client, which would not take one for an answer."""
+
+    def __init__(self, client: Client) -> None:
+        self._session = client.session
+
+    async def start(self, name: str, /, **arguments: Any) -> types.Task:
+        """Start a task."""
+        params = {"name": name, "arguments": arguments, "task": {"ttl": 1000}}
+        raw = await self._session._dispatcher.send_raw_request("tools/call", params)  # pyright: ignore[reportPrivateUsage]
+        return types.CreateTaskResult.model_validate(raw).task
+
+    async def get(self, task: str) -> types.GetTaskResult:
+        """What it is at."""
+        request = types.GetTaskRequest(params=types.GetTaskRequestParams(task_id=task))
+        return await self._session.send_request(request, types.GetTaskResult)
+
+    async def result(self, task: str) -> types.CallToolResult:
+        """Wait for what it comes to."""
+        request = types.GetTaskPayloadRequest(params=types.GetTaskPayloadRequestParams(task_id=task))
+        return await self._session.send_request(request, types.CallToolResult)
+
+    async def cancel(self, task: str) -> types.CancelTaskResult:
+        """Stop it."""
+        request = types.CancelTaskRequest(params=types.CancelTaskRequestParams(task_id=task))
+        return await self._session.send_request(request, types.CancelTaskResult)
+
+    async def page(self, cursor: str | None = None) -> types.ListTasksResult:
+        """The newest tasks, or those after them."""
+        request = types.ListTasksRequest(params=types.PaginatedRequestParams(cursor=cursor))
+        return await self._session.send_request(request, types.ListTasksResult)
+
+
+def test_a_client_of_2025_makes_a_task_of_any_call(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    async def person(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.meta)
+        return await accept(context, params)
+
+    async def main() -> None:
+        async with (
+            running(tmp_path, agents=MCP_AGENTS) as server,
+            client_of(server, "legacy", elicitation_callback=person) as client,
+        ):
+            old = OldCaller(client)
+            greeted = await old.start("greet", name="Ada")
+            assert (await old.result(greeted.task_id)).structured_content == {"value": "Hello, Ada"}
+            done = await old.get(greeted.task_id)
+            assert (done.status, done.ttl, done.poll_interval) == ("completed", 3_600_000, 1_000)
+            lost = await old.start("asker", topic="rain")
+            while (await old.get(lost.task_id)).status != "input_required":  # noqa: ASYNC110 - it runs elsewhere
+                await asyncio.sleep(0.02)
+            answers = await asyncio.gather(old.result(lost.task_id), old.result(lost.task_id))
+            assert [each.structured_content for each in answers] == [{"value": "You said north"}] * 2
+            related = {"io.modelcontextprotocol/related-task": {"taskId": lost.task_id}}
+            assert asked == [related] * len(asked) != []
+            assert related.items() <= (answers[0].meta or {}).items()
+            failing = await old.start("outage", what="The road")
+            assert (await old.result(failing.task_id)).is_error
+            assert (await old.get(failing.task_id)).status == "failed"
+            long = await old.start("sleeper", seconds=60)
+            waiting = asyncio.create_task(old.result(long.task_id))
+            await asyncio.sleep(0.05)
+            waiting.cancel()
+            assert (await old.get(long.task_id)).status == "working"
+            assert (await old.cancel(long.task_id)).status == "cancelled"
+            with pytest.raises(MCPError, match="has ended"):
+                await old.cancel(long.task_id)
+            await client.call_tool("greet", {"name": "Bo"})
+            listed = [each.task_id for each in (await old.page()).tasks]
+            assert listed == [each.task_id for each in (long, failing, lost, greeted)]
+            with pytest.raises(MCPError, match="not a cursor"):
+                await old.page("x")
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await old.start("nobody")
+
+    asyncio.run(main())
+
+
+def test_the_task_of_another_is_answered_like_none_in_2025_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server:
+            key = server.keys.add(ApiKey(name="eve"))
+            async with client_of(server, "legacy") as client, client_of(server, "legacy", key=key) as other:
+                old, eve = OldCaller(client), OldCaller(other)
+                task = (await old.start("sleeper", seconds=60)).task_id
+                for ask in (eve.get, eve.result, eve.cancel):
+                    told: list[str] = []
+                    for each in (task, "0" * len(task)):
+                        with pytest.raises(MCPError) as caught:
+                            await ask(each)
+                        told.append(caught.value.error.model_dump_json().replace(each, "ID"))
+                    assert told[0] == told[1]
+                assert (await eve.page()).tasks == []
+                assert (await old.get(task)).status == "working"
+
+    asyncio.run(main())
+
+
+def test_a_page_of_tasks_names_the_next(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server, client_of(server, "legacy") as client:
+            old = OldCaller(client)
+            started = [(await old.start("greet", name=str(number))).task_id for number in range(60)]
+            first = await old.page()
+            second = await old.page(first.next_cursor)
+            assert second.next_cursor is None
+            assert [each.task_id for each in (*first.tasks, *second.tasks)] == started[::-1]
+
+    asyncio.run(main())
+
+
+def test_a_client_without_forms_leaves_a_task_of_2025_that_asks_to_others(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server:
             async with client_of(server, "legacy") as client:
-                params = types.GetTaskRequestParams(task_id=task)
-                with pytest.raises(MCPError) as caught:
-                    await client.session.send_request(types.GetTaskRequest(params=params), types.GetTaskResult)
-                assert caught.value.code == types.METHOD_NOT_FOUND
+                task = await OldCaller(client).start("asker", topic="rain")
+                with pytest.raises(MCPError, match=r"What of rain\?"):
+                    await OldCaller(client).result(task.task_id)
+            async with client_of(server, "legacy", elicitation_callback=accept) as client:
+                assert (await OldCaller(client).result(task.task_id)).structured_content == {"value": "You said north"}
+
+    asyncio.run(main())
+
+
+def test_what_a_revision_has_is_said_in_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=MCP_AGENTS) as server:
+            async with client_of(server, "legacy") as client:
+                capabilities = client.server_capabilities
+                assert capabilities.tasks is not None
+                assert capabilities.tasks.requests is not None
+                tools = (await client.list_tools()).tools
+                assert {each.execution and each.execution.task_support for each in tools} == {"optional"}
+            async with client_of(server, "2026-07-28") as client:
+                assert client.server_capabilities.tasks is None
+                assert (await client.list_tools()).tools[0].execution is None
 
     asyncio.run(main())
 

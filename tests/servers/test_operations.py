@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+import subprocess
+import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -13,7 +16,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from retinue import telemetry
 from retinue.agents.python import agent
-from retinue.servers import service as service_module
+from retinue.servers import server as server_module, service as service_module
 from tests.servers.parts import greet, message, running
 
 
@@ -54,6 +57,10 @@ A2A_CALL = {
 
 
 MCP_CALL = {**A2A_CALL, "method": "tools/call", "params": {"name": "greet", "arguments": {"name": "Ada"}}}
+CLIENT: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
 
@@ -92,6 +99,27 @@ def test_the_span_of_a_request_stands_below_its_callers(
     assert "Ada" not in str([dict(span.attributes or {}) for span in spans.values()])
 
 
+LOADED = """
+import asyncio, pathlib, sys
+from tests.servers.parts import running
+
+async def main():
+    async with running(pathlib.Path(sys.argv[1])) as server:
+        for path in ("/ready", "/a2a", "/mcp"):
+            await asyncio.gather(*(server.client.post(path, json={}) for _ in range(3)))
+            print(path, *sorted({"a2a", "mcp"} & sys.modules.keys()))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_a_door_loads_its_package_when_somebody_comes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LOADED, str(tmp_path)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert loaded.stdout.splitlines() == ["/ready", "/a2a a2a", "/mcp a2a mcp"]
+
+
 def test_an_agent_that_holds_the_loop_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -113,7 +141,33 @@ def test_an_agent_that_holds_the_loop_is_named(
     asyncio.run(main())
 
 
-def test_a_task_that_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["/agents/general/sleeper/sleeper", "/mcp"])
+def test_whoever_waits_when_the_time_of_a_stopping_server_is_over_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    monkeypatch.setattr(server_module, "CLOSE_S", 0.2)
+    body: dict[str, Any] = {"seconds": 60}
+    headers = {"accept": "application/json, text/event-stream"}
+    if path == "/mcp":
+        body = {**MCP_CALL, "params": {"name": "sleeper", "arguments": body, "_meta": CLIENT}}
+        headers |= {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "sleeper"}
+
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            waiting = asyncio.create_task(server.client.post(path, json=body, headers=headers))
+            while not (runs := (await server.client.get("/runs")).json()["runs"]):  # noqa: ASYNC110 - another process would ask as well
+                await asyncio.sleep(0)
+            server.service.closing.set()
+            refused = await waiting
+            assert refused.status_code == 503
+            assert refused.json()["error"]["message"] == "The server is stopping."
+            assert (await server.engine.get(runs[0]["run"])).lifecycle == "working"
+
+    asyncio.run(main())
+    assert "Traceback" not in caplog.text
+
+
+def test_a_task_that_cannot_be_kept_is_not_acknowledged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         async with running(tmp_path) as server:
             journal = server.engine.journal
@@ -130,6 +184,7 @@ def test_a_task_that_cannot_be_kept_is_not_acknowledged(tmp_path: Path) -> None:
             assert "history" in answered.headers["retinue-warning"]
 
     asyncio.run(main())
+    assert "the history is not written" in caplog.text
 
 
 def test_a_server_that_stops_takes_no_new_work_and_ends_its_streams(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`retinue serve` and `retinue keys` as a person uses them: started, called, killed, started again, stopped."""
 
+import asyncio
 import json
 import os
 import re
@@ -9,16 +10,20 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
+import mcp_types as types
 import pytest
 
 from tests.cli.shell import run, start
+from tests.servers.mcp_parts import accept, client_of
 
 pytestmark = pytest.mark.slow
 
 AGENTS = '''
 import asyncio, pathlib, retinue
+from retinue import Question
 
 
 @retinue.agent(effects=[])
@@ -33,6 +38,13 @@ async def patient(file: str) -> str:
     while not pathlib.Path(file).exists():
         await asyncio.sleep(0.02)
     return pathlib.Path(file).read_text()
+
+
+@retinue.agent(effects=[])
+async def questioner(topic: str, run: retinue.RunContext) -> str:
+    """Asks about a topic. Use when in doubt. Returns the answer."""
+    answer = await run.ask(Question(id="q", text=f"What of {topic}?"))
+    return f"You said {answer.value if answer else None}"
 '''
 
 
@@ -44,9 +56,10 @@ def serving(
     process = start(home, folder, "serve", *paths, "--port", "0", *words)
     try:
         assert process.stderr is not None
-        line = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert found, line + process.stderr.read()
+        text = ""
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+", text)) and (line := process.stderr.readline()):
+            text += line
+        assert found, text
         with httpx.Client(base_url=found[0], trust_env=False, timeout=30) as client:
             yield process, client
     finally:
@@ -62,6 +75,10 @@ def folder(tmp_path: Path) -> Path:
     where.mkdir()
     (where / "agents.py").write_text(AGENTS)
     return where
+
+
+def address_of(client: httpx.Client) -> str:
+    return str(client.base_url).rstrip("/")
 
 
 def state_of(client: httpx.Client, place: str) -> str:
@@ -91,6 +108,26 @@ def test_a_task_survives_its_server(tmp_path: Path, folder: Path, how: signal.Si
         assert process.wait(30) == 0
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
+
+
+def test_what_was_asked_before_a_kill_is_answered_after_it(tmp_path: Path, folder: Path) -> None:
+    async def call(address: str, **answer: Any) -> types.Result:
+        async with client_of(address, "2026-07-28", elicitation_callback=accept) as client:
+            return await client.session.call_tool("questioner", {"topic": "rain"}, allow_input_required=True, **answer)
+
+    with serving(tmp_path, folder) as (process, client):
+        asked = asyncio.run(call(address_of(client)))
+        assert isinstance(asked, types.InputRequiredResult)
+        process.kill()
+        process.wait(30)
+    assert (tmp_path / "state" / "seals.json").stat().st_mode & 0o77 == 0
+    said = {"q": types.ElicitResult(action="accept", content={"value": "wet"})}
+    with serving(tmp_path, folder) as (_, client):
+        for _ in range(2):
+            told = asyncio.run(call(address_of(client), input_responses=said, request_state=asked.request_state))
+            assert isinstance(told, types.CallToolResult)
+            assert told.structured_content == {"value": "You said wet"}
+        assert len(client.get("/runs").json()["runs"]) == 1
 
 
 def test_keys_are_made_listed_and_revoked_while_the_server_runs(tmp_path: Path, folder: Path) -> None:
@@ -166,10 +203,10 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
     modern = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
     with serving(tmp_path, folder) as (_, client):
         capabilities = client.get("/.well-known/agent.json").json()["capabilities"]
-        assert [each["name"] for each in capabilities] == ["greet", "patient"]
+        assert [each["name"] for each in capabilities] == ["greet", "patient", "questioner"]
         assert client.post(capabilities[0]["endpoint"], json={"name": "Ada"}).json() == {"value": "Hello, Ada"}
         card = client.get("/.well-known/agent-card.json").json()
-        assert [each["id"] for each in card["skills"]] == ["greet.greet", "patient.patient"]
+        assert [each["id"] for each in card["skills"]] == ["greet.greet", "patient.patient", "questioner.questioner"]
         sent = {"messageId": "m1", "role": "ROLE_USER", "parts": [{"data": {"name": "Ada"}}]}
         send: dict[str, object] = {**json_rpc, "method": "SendMessage", "params": {"message": sent}}
         task = client.post(card["supportedInterfaces"][0]["url"], json=send, headers={"a2a-version": "1.0"}).json()

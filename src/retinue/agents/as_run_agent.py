@@ -11,8 +11,8 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, cast
 
 from retinue.agents.boundary import Boundary
-from retinue.agents.context_copy import in_context_copy
 from retinue.agents.local import LocalContext
+from retinue.agents.module import in_context_copy
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
 from retinue.contract import json

@@ -31,6 +31,7 @@ from retinue.agents.importing import import_file
 from retinue.agents.load import NEEDS_MODEL, InstructionsAgent, LoadedAgents
 from retinue.agents.load.document import read_bytes
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
+from retinue.agents.load.loaded_agents import CardAgent
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry, Skipped
 from retinue.contract.definition import CallSite, Definition
@@ -80,6 +81,8 @@ def register_files(
         elif path.suffix.lower() != ".py":
             loaded = _load_data(path, file=file, cache=cache, operations=not place.skills)
             loaded = with_commands(loaded, file=file, trusted=trusted)
+            if trusted and any(isinstance(agent, CardAgent) for agent in loaded.agents):
+                loaded = _with_connections(loaded, path, file=file)
         elif trusted:
             loaded = _load_python(path, file=file, trusted=root / AGENTS_FOLDER)
         else:
@@ -90,6 +93,8 @@ def register_files(
         for agent in loaded.agents:
             try:
                 registry.add(agent)
+                if agent.definition.is_remote:
+                    registry.unrouted |= {agent.definition.name}
             except RetinueError as error:
                 finding = _finding("name-taken", error.message, file, error.hint, line=_line(agent.definition))
                 registry.findings += (finding,)
@@ -244,6 +249,18 @@ def with_commands(loaded: LoadedAgents, *, file: str, trusted: bool) -> LoadedAg
             message = f"`{definition.name}` names no program: {error.message}"
             findings.append(_finding("bad-command", message, file, error.hint, line=line))
     return replace(loaded, agents=tuple(agents), findings=tuple(findings))
+
+
+def _with_connections(loaded: LoadedAgents, path: Path, *, file: str) -> LoadedAgents:
+    """`loaded`, with the agent that answers at the address on a card of A2A in place of the card alone."""
+    from retinue.agents.remote.discovery import agent_of_card  # noqa: PLC0415 - few projects have cards
+
+    try:
+        agent = agent_of_card(read_bytes(path), file=file, name=loaded.agents[0].definition.name)
+    except RetinueError as error:
+        finding = _finding("bad-card", error.message, file, error.hint, severity="warning")
+        return replace(loaded, findings=(*loaded.findings, finding))
+    return replace(loaded, agents=(agent,))
 
 
 _UNKNOWN_KEY: Final = "load/unknown-key"

@@ -5,13 +5,13 @@ values it is. The way back, any agent as such a function, is `as_run_agent`.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextvars import copy_context
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final
+from types import ModuleType, coroutine
+from typing import Any, Final, TypeVar
 
 from retinue.agents.boundary.parse_reply import as_reply, parse_context
-from retinue.agents.context_copy import in_context_copy
 from retinue.agents.importing import import_file
 from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.contract import names
@@ -21,6 +21,8 @@ from retinue.contract.task import Task
 from retinue.dialects.run_agent import parse_value, render_arguments
 from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid
+
+T = TypeVar("T")
 
 _PARAMETERS: Final = ("prompt", "chat_history", "memory", "config")
 _INPUT_SCHEMA: Final[JsonMapping] = {
@@ -142,3 +144,27 @@ class ModuleAgent:
         if reply.data is ABSENT and reply.content.strip():
             reply.data = reply.content
         return reply
+
+
+@coroutine
+def in_context_copy(call: Awaitable[T]) -> Generator[Any, None, T]:
+    """Await `call` in a copy of the caller's context: what it leaves in context variables, no other call sees.
+
+    Agents keep the traces of a call in a context variable, as spec 001's do. Calls of one task, one after another,
+    would else share it. A task of its own would do too, but could not be closed when it refuses to end.
+    """
+    context, steps = copy_context(), call.__await__()
+    error: BaseException | None = None
+    while True:
+        try:
+            future = context.run(steps.send, None) if error is None else context.run(steps.throw, error)
+        except StopIteration as end:
+            return end.value
+        try:
+            yield future
+            error = None
+        except GeneratorExit:
+            steps.close()
+            raise
+        except BaseException as raised:  # noqa: BLE001 - for the call to answer, a cancellation too
+            error = raised

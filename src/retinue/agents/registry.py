@@ -57,6 +57,7 @@ class Registry:
         findings: What else there is to say about the agents and their files.
         built_in: The agents that `add_built_in` was given.
         hidden: The names of built-in agents whose own name belongs to another agent.
+        unrouted: The names of agents that are asked only where they are named.
     """
 
     def __init__(self, agents: Iterable[Agent] = ()) -> None:
@@ -65,6 +66,7 @@ class Registry:
         self._ambiguous: dict[str, RetinueError] = {}
         self.built_in: tuple[Agent, ...] = ()
         self.hidden: frozenset[str] = frozenset()
+        self.unrouted: frozenset[str] = frozenset()
         self.skipped: tuple[Skipped, ...] = ()
         self.findings: tuple[Finding, ...] = ()
         for agent in agents:
@@ -207,8 +209,9 @@ class Registry:
         return tuple(agent.definition for agent in self.agents())
 
     def selectable(self) -> tuple[Definition, ...]:
-        """The definitions among which a goal's agents are chosen: all but the hidden ones."""
-        return tuple(each for each in self.definitions() if each.name not in self.hidden)
+        """The definitions among which a goal's agents are chosen: all but the hidden and the unrouted ones."""
+        left_out = self.hidden | self.unrouted
+        return tuple(each for each in self.definitions() if each.name not in left_out)
 
     def majors(self, name: str) -> tuple[int, ...]:
         """The live majors of the agent called `name`, oldest first; empty when there is no such agent."""

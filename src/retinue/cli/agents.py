@@ -20,6 +20,7 @@ from retinue.cli.output import (
     wrap,
 )
 from retinue.cli.project import Project
+from retinue.cli.remote import with_named
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 
@@ -33,6 +34,8 @@ _MODEL_USE = {
 
 def list_agents(*, name: str | None, light: bool, as_json: bool, project: Project) -> None:
     """List the available agents; with NAME, show one in full."""
+    if name is not None:
+        project, name = with_named(project, name, quiet=as_json, shows_findings=True)
     registry = project.registry
     chosen = None if name is None else registry.get(name).definition
     if light:
@@ -54,6 +57,7 @@ def list_agents(*, name: str | None, light: bool, as_json: bool, project: Projec
             "agents": [definition.to_json() for definition in registry.definitions()],
             "skipped": [present(each) for each in skipped],
             "findings": [finding.to_json() for finding in registry.findings],
+            "remote": [{"name": name, "url": url} for name, url in project.settings.get("remote.urls").items()],
         })  # fmt: skip
     else:
         _show_all(project)
@@ -74,6 +78,12 @@ def _show_all(project: Project) -> None:
         added = [skill.name for skill in definition.skills if skill.thinks != "never" and not skill.unavailable]
         if added and not project.models.configured:
             echo(click.style(cut_to_screen(f"  with a model it thinks: {', '.join(added)}"), dim=True))
+    if urls := project.settings.get("remote.urls"):
+        echo("\nremote, see `retinue agents NAME`")
+        width = max(map(len, urls))
+        for name, url in urls.items():
+            routed = "  (goals are routed to it)" if name in project.settings.get("remote.route") else ""
+            echo(cut_to_screen(f"  {safe(name):<{width}}  {safe(url)}{routed}"))
     if definitions and (registry.skipped or registry.findings):
         echo_err("")
     for skipped in registry.skipped:
@@ -92,7 +102,9 @@ def _title(definition: Definition, project: Project) -> str:
     origin = "built in"
     if definition.source is not None:
         file = Path(definition.source.file)
-        if file.is_absolute() and file.is_relative_to(project.root):
+        if definition.is_remote:
+            file = definition.source.file
+        elif file.is_absolute() and file.is_relative_to(project.root):
             file = file.relative_to(project.root)
         origin = safe(file) + (f":{definition.source.line}" if definition.source.line else "")
     facts = [definition.version, definition.tier or "", origin, "deprecated" if definition.deprecated else ""]

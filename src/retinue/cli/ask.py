@@ -26,9 +26,10 @@ from retinue.cli.message import RefusedMessage, dialect_of, locate_findings, rep
 from retinue.cli.option_chooser import OptionChooser, with_actuals
 from retinue.cli.output import safe_lines
 from retinue.cli.project import Bounds, Project, budget_of, report_notes
+from retinue.cli.remote import is_url, with_named
 from retinue.cli.result_output import agent_result, report_failure, show_agent_result
 from retinue.cli.session import MODULE_VARIABLE, Invocation, StartedRun, StartRun, active_path, run_session, with_module
-from retinue.contract.definition import Skill
+from retinue.contract.definition import GENERIC_SKILL, Skill
 from retinue.contract.json import dumps
 from retinue.contract.model import DialectName, JsonMapping, Model
 from retinue.contract.names import fold, nearest
@@ -128,12 +129,16 @@ def _read_words(project: Project, words: Sequence[str], program: ProgramOptions)
     if program.line is not None:
         skill = words[0] if len(words) > 1 and not _is_text(words[0]) else None
         return _program_request(project, program, skill, _single_text(words[1:] if skill else words))
+    if words and not _is_text(words[0]):
+        project, name = with_named(project, words[0], quiet=False)
+        words = (name, *words[1:])
     agent, words, module = _find_agent(project, words)
     names = [skill.name for skill in agent.definition.skills]
+    own_names = [name for name in names if name != GENERIC_SKILL]
     named_skill: Skill | None = None
     if words and not _is_text(words[0]):
         is_name = fold(words[0]) in names or len(words) > 1
-        if is_name or nearest(words[0], names):  # a misspelt name is refused, and is not an instruction
+        if is_name or nearest(words[0], own_names):  # a misspelt name is refused, and is not an instruction
             named_skill, words = _skill_by_name(agent, words[0]), words[1:]
     instruction = _single_text(words)
     skill = named_skill or _choose_skill(project, agent, instruction)
@@ -145,8 +150,10 @@ def _read_message(
 ) -> _AgentRequest | RefusedMessage:
     """The request in the last of `words`, or on stdin; before it stand the agent and the skill, if anything."""
     is_program = program.line is not None
-    names = list(takewhile(_NAME.fullmatch, words[: 1 if is_program else 2]))
+    names = list(takewhile(lambda word: is_url(word) or _NAME.fullmatch(word), words[: 1 if is_program else 2]))
     message = words_of(words[len(names) :] or ("-",))
+    if names and not is_program:
+        project, names[0] = with_named(project, names[0], quiet=False)
     agent = None if is_program or not names else project.registry.get(names[0]).definition
     context = ParseContext(task_id="ask", agent=agent.name if agent else DEFAULT_AGENT)
     level = project.settings.get("run.level", project.level)
@@ -264,6 +271,8 @@ def _choose_skill(project: Project, agent: Agent, instruction: str) -> Skill:
         read = read_words(definition, instruction, environment, likeness=project.likeness)
         if read.chosen is not None:
             return _skill_by_name(agent, read.chosen.skill)
+        if definition.generic_skill is not None:
+            return definition.generic_skill
         message = f"`{definition.name}` has {len(names)} skills, and none fits {instruction.strip()[:80]!r}."
         reason = f"{read.reason} "
     raise UnknownName(message, hint=f"{reason}Name one of {', '.join(names)}.", suggestions=tuple(names))

@@ -1,6 +1,6 @@
 """`retinue plan`: what would be done for a goal, and what there is to ask for, without doing it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -23,6 +23,7 @@ from retinue.cli.output import (
     safe,
 )
 from retinue.cli.project import Bounds, Project, budget_of
+from retinue.cli.remote import with_remote
 from retinue.cli.session import open_for_goal, orchestrator_of
 from retinue.contract.facts import Facts
 from retinue.contract.finding import Finding
@@ -226,21 +227,30 @@ def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -
     orchestrator = orchestrator_of(project, InProcessEngine({}), project.workspace, model=project.default_tier("small"))
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and not project.models.configured):
-        return with_context_level(orchestrator.plan(goal), level)
+        return with_context_level(orchestrator.plan(goal), level, remote=project.remote_agents)
     budget = budget_of(project.settings, Bounds())
-    return with_context_level(watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by)), level)
+    plan = watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by))
+    return with_context_level(plan, level, remote=project.remote_agents)
 
 
-def with_context_level(plan: Plan, level: ContextLevel | None) -> Plan:
-    """`plan` with `level` on all its edges; as it is when there is none."""
+def with_context_level(plan: Plan, level: ContextLevel | None, *, remote: Collection[str] = ()) -> Plan:
+    """`plan` with `level` on all its edges; as it is when there is none.
+
+    What is handed on to one of the `remote` agents, only the plan itself says.
+    """
     if level is None:
         return plan
-    nodes = [node.model_copy(update={"context": dict.fromkeys(node.needs, level)}) for node in plan.nodes]
+    nodes = [
+        node if node.agent in remote else node.model_copy(update={"context": dict.fromkeys(node.needs, level)})
+        for node in plan.nodes
+    ]
     return plan.model_copy(update={"nodes": tuple(nodes)})
 
 
-def load_plan(source: str, project: Project, budget: Budget, *, quiet: bool) -> Plan:
+def load_plan(source: str, project: Project, budget: Budget, *, quiet: bool) -> tuple[Plan, Project]:
     """The plan in the file `source` (`-` is stdin), found to be one that the agents of a folder can walk.
+
+    The folder comes back with the remote agents that the plan names.
 
     All that is wrong with it is told before anything starts.
 
@@ -261,6 +271,7 @@ def load_plan(source: str, project: Project, budget: Budget, *, quiet: bool) -> 
         fix = "Add one with an `id`, an `agent` and an `instruction`."
         empty = Finding(rule="plan/empty", message="The plan has no delegations.", path="/nodes", fix=fix)
         _refuse([empty], source, quiet=quiet)
+    project = with_remote(project, [node.agent for node in plan.nodes], quiet=quiet)
     problems = findings(plan, project.registry.definitions())
     if any(finding.severity == "error" for finding in problems):
         _refuse(problems, source, quiet=quiet)
@@ -273,7 +284,7 @@ def load_plan(source: str, project: Project, budget: Budget, *, quiet: bool) -> 
             path="/nodes",
             detail={"bound": "nodes"},
         )
-    return plan
+    return plan, project
 
 
 def _refuse(findings: Sequence[Finding], source: str, *, quiet: bool) -> NoReturn:

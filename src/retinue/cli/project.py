@@ -28,6 +28,7 @@ from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.agents.prompted.toolbox import Toolbox
+    from retinue.agents.remote.discovery import RemoteAgents
     from retinue.orchestration.reader.embedding import SentenceEmbedder
 
 # Commands that only list agents run nothing, so the engine, the boundary and MCP are for `session`.
@@ -50,6 +51,8 @@ class Project:
         model: The model that the command line names, for agents that name none.
         runner: What it says is to drive models.
         is_named: The command line names the folder.
+        remotes: The remote agents of this command, read and not yet connected.
+        remote_names: What the user calls them, or their URLs.
     """
 
     root: Path
@@ -66,6 +69,8 @@ class Project:
     model: str = ""
     runner: str = ""
     is_named: bool = False
+    remotes: "tuple[RemoteAgents, ...]" = ()
+    remote_names: tuple[str, ...] = ()
 
     @property
     def grants(self) -> Grants:
@@ -86,6 +91,11 @@ class Project:
         """The models, where the user has configured any."""
         return self.models if self.models.configured else None
 
+    @property
+    def remote_agents(self) -> frozenset[str]:
+        """The names of the agents that are strangers'."""
+        return frozenset(agent.definition.name for remote in self.remotes for agent in remote.agents)
+
     def default_tier(self, tier: Tier) -> str | None:
         """The model that judges or plans: None for the default, or `tier` where only tiers are set (A16)."""
         return tier if self.models.configured and not self.models.default else None
@@ -94,6 +104,7 @@ class Project:
         """The same folder with these agents and no others."""
         registry = Registry(dict.fromkeys(self.registry.get(name) for name in names))
         registry.skipped, registry.findings = self.registry.skipped, self.registry.findings
+        registry.unrouted = self.registry.unrouted
         return replace(self, registry=registry)
 
 
@@ -131,7 +142,7 @@ def open_project(
     trusted = trust.is_trusted(root)
     models = models_of(settings, default=model, extra_models=extra_models)
     models.trusts_definitions = trusted
-    keep_secret(*settings.get("models.key_variable").values())
+    keep_secret(*settings.get("models.key_variable").values(), *settings.get("remote.key_variable").values())
     if model:
         models.check(model)
         models.check_key(model)

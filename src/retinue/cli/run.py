@@ -38,21 +38,24 @@ def run_goal(
         raise click.UsageError("The goal and the plan cannot both be read from stdin.")
     text = words_of(goal) if goal else ""
     project, names, module = open_for_goal(project, agents, quiet=form.quiet, as_json=form.machine)
-    invocation = Invocation.of("run", project, agents=tuple(names), module=module)
     budget = budget_of(project.settings, bounds)
     plan: Plan | None = None
     if source is not None:
         # What planning cost was paid when the plan was made.
-        plan = without_planning(load_plan(source, project, budget, quiet=form.machine), only_usage=True)
-        plan = with_context_level(plan, context)
+        plan, project = load_plan(source, project, budget, quiet=form.machine)
+        plan = with_context_level(without_planning(plan, only_usage=True), context, remote=project.remote_agents)
         plan = plan.model_copy(update={"goal": check_goal(text)}) if goal else plan
+    invocation = Invocation.of("run", project, agents=tuple(names), module=module)
     level: ContextLevel = project.settings.get("run.context", context)
     chooser = OptionChooser(project, project.settings.get("run.choose", choice), silent=form.quiet or form.machine)
 
     async def start(orchestrator: Orchestrator) -> StartedRun:
         if project.settings.get("run.planner") == "rules":  # then no model judges in the run either
             orchestrator = replace(orchestrator, models=None)
-        final_plan = plan or with_context_level(await chooser.make_plan(text, orchestrator, budget), level)
+        final_plan = plan
+        if final_plan is None:
+            made = await chooser.make_plan(text, orchestrator, budget)
+            final_plan = with_context_level(made, level, remote=project.remote_agents)
         if not chooser.silent:
             report_planning(final_plan)
         final_plan = invocation.record_in(await chooser.with_option(final_plan))

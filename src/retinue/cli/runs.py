@@ -11,6 +11,7 @@ from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
 from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
 from retinue.cli.project import open_project, report_notes
+from retinue.cli.remote import with_remote
 from retinue.cli.result_output import (
     as_document,
     decisions_in,
@@ -108,6 +109,7 @@ def resume_run(*, run: str | None, accept_changes: bool, form: Form, workspace: 
     folder = workspace or workspace_of(plan)
     project = open_project(folder, model=options.model or None, runner=options.runner or None, level=options.level)
     report_notes(project, quiet=form.quiet, as_json=form.machine)
+    project = with_remote(project, options.remote, quiet=form.quiet or form.machine)
     if options.module:
         project, _ = with_module(project, options.module)
     if options.agents:

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -68,6 +69,9 @@ def serve_agents(
     if path := active_path():
         project, active = with_module(project, path)
     report_notes(project)
+    log = logging.StreamHandler()
+    log.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logging.getLogger("retinue.servers").addHandler(log)
     admission = Admission(
         keys,
         anonymous=is_local and is_open == "read",

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -20,13 +19,13 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.module import load_module
-from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
 from retinue.cli.app import Exit, report_error
 from retinue.cli.delivery import Form
 from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
+from retinue.cli.remote import mcp_servers, with_routed
 from retinue.cli.screen import LineScreen, Screen, is_interactive
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
@@ -52,7 +51,6 @@ from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from retinue.agents.prompted.toolbox import Toolbox
-    from retinue.agents.remote.mcp_servers import McpServers
 
 
 # What runs plans for the agents of a folder: `project` is without it, for commands that only list them.
@@ -96,6 +94,8 @@ async def open_engine(
     """
     async with Pool() as pool, contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(project.models.close)
+        for remote in project.remotes:
+            await stack.enter_async_context(remote)
         if project.toolbox is not None:
             project = await _open_tools(project, project.toolbox, stack)
         names = workflows(
@@ -113,7 +113,7 @@ async def open_engine(
 
 async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.AsyncExitStack) -> Project:
     """The same folder with the tools of the user's MCP servers and its own; `stack` ends their programs."""
-    servers = _mcp_servers(project)
+    servers = mcp_servers(project)
     if servers is None:
         stack.push_async_callback(toolbox.aclose)
         return project
@@ -135,32 +135,13 @@ async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.As
         cache_dir=project.cache_dir,
     )
     for agent in project.registry:
-        if agent.definition.source is None and not project.registry.is_built_in(agent):
-            registry.add(agent)  # the user named it in this command
+        is_named = agent.definition.source is None and not project.registry.is_built_in(agent)
+        if is_named or agent.definition.is_remote:
+            registry.add(agent)  # the user named it in this command, or in the settings
+    registry.unrouted = project.registry.unrouted
     names = project.registry.agents()
     project = replace(project, registry=registry, toolbox=wider)
     return project if len(names) == len(registry) else project.with_only(each.definition.name for each in names)
-
-
-def _mcp_servers(project: Project) -> "McpServers | None":
-    """The MCP servers of the user and of the folder; None when none are named, and then nothing of MCP is loaded."""
-    own: str = project.settings.get("mcp.file")
-    if not own and not (project.root / ".mcp.json").is_file():
-        return None
-    from retinue.agents.remote.mcp_servers import McpServers, project_servers, read_servers
-
-    server_sets: list[McpServers] = []
-    for read in (
-        partial(read_servers, Path(own).expanduser(), cwd=project.root) if own else McpServers,
-        partial(project_servers, project.root, trust=TrustStore(user_paths.state_dir())),
-    ):
-        try:
-            server_sets.append(read())
-        except RetinueError as error:
-            echo_err(f"MCP servers are not used: {error.message} {error.hint}")
-    servers = {server.name: server for each in server_sets for server in each.servers}
-    absent = {name: why for each in server_sets for name, why in each.absent.items()}
-    return McpServers(tuple(servers.values()), absent) if servers or absent else None
 
 
 MODULE_VARIABLE = "ACTIVE_AGENT_PATH"
@@ -200,6 +181,7 @@ def open_for_goal(
     """`project` with the agents for a goal, the names that restrict them, and the module of the environment."""
     project, module = with_active(project, quiet=quiet or as_json)
     names = agents or project.settings.get("run.agents")
+    project = with_routed(project, names, quiet=quiet or as_json)
     project = project.with_only(names) if names else project
     report_notes(project, quiet=quiet, as_json=as_json)
     return project, names, module
@@ -220,6 +202,7 @@ class Invocation(Model):
         model: The model of agents that name none.
         runner: What drives models.
         level: How strictly answers are judged.
+        remote: The remote agents, by their names or URLs.
     """
 
     verb: str = "run"
@@ -230,11 +213,13 @@ class Invocation(Model):
     model: str = ""
     runner: str = ""
     level: Level | None = None
+    remote: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, verb: str, project: Project, **more: Any) -> Self:
         """What the options that opened `project` say, and `more`."""
-        choices = {"model": project.model, "runner": project.runner, "level": project.level}
+        choices: dict[str, Any] = {"model": project.model, "runner": project.runner, "level": project.level}
+        choices["remote"] = project.remote_names
         return cls(verb=verb, workspace=str(project.root), **choices, **more)
 
     def record_in(self, plan: Plan) -> Plan:

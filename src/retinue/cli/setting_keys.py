@@ -40,6 +40,7 @@ RUNNERS: Final = ("own", "claude")
 _NO_TABLE: Final[Mapping[str, str]] = {}
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _ADDRESS: Final = r"https?://[^\s@]+"
+_DIGEST: Final = r"[0-9a-f]{64}"
 _PRICE: Final = r"[0-9]{1,6}(\.[0-9]{1,6})?/[0-9]{1,6}(\.[0-9]{1,6})? [0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -117,6 +118,10 @@ KEYS: Final[Mapping[str, Key]] = {
     "search.provider": _user_key("text", "", "web search provider; the first with an API key when empty"),
     "lsp.command": _user_key("words", (), "language server command; `ty server` when empty"),
     "mcp.file": _user_key("text", "", "JSON file with your own `mcpServers`"),
+    "remote.urls": _table("agents at a URL, by the name that you give them: of A2A, agent.json or MCP", _ADDRESS),
+    "remote.key_variable": _table("environment variable of the key, by agent", _VARIABLE),
+    "remote.route": _user_key("words", (), "remote agents that goals are routed to without being named"),
+    "remote.pin": _table("SHA-256 of the only card that is accepted, by agent", _DIGEST),
     "shell.allow": _user_key("words", (), "programs that an agent may run"),
     "architecture.layers": Key("words", (), "layers of the code, top down, for the system architect"),
     "lint.ignore": Key("words", (), "rules that lint ignores, by the start of their id"),

@@ -140,7 +140,7 @@ class Cleaner:
     def _is_suspect(self, text: str) -> bool:
         lowered = text.casefold()
         return (
-            any(sign in lowered for sign in _MARKERS)
+            any(map(lowered.__contains__, _MARKERS))
             or ("://" in lowered and "@" in lowered)
             or (self._values is not None and self._values.search(text) is not None)
         )

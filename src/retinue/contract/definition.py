@@ -108,6 +108,9 @@ TASK_SCHEMA: Final[JsonMapping] = {
 }
 """What an agent takes whose file declares no schema: most Markdown definitions."""
 
+GENERIC_SKILL: Final = "tasks"
+"""The skill that takes any task in words: the generic endpoint of spec 004, a message without a skill in A2A (P1)."""
+
 
 class Skill(Model):
     """One addressable thing an agent does: spec 003's operation, 004's capability, MCP's tool.
@@ -203,8 +206,23 @@ class Definition(Model):
 
     @property
     def default_skill(self) -> Skill | None:
-        """The skill that a request without one means: the only one, or the one named like the agent."""
-        return self.skills[0] if len(self.skills) == 1 else self.skill(self.name)
+        """The skill that a request without one means: the only one beside the generic one, or the agent's namesake."""
+        generic = self.generic_skill
+        own = (
+            self.skills if generic is None or len(self.skills) == 1 else [one for one in self.skills if one != generic]
+        )
+        return own[0] if len(own) == 1 else self.skill(self.name)
+
+    @property
+    def generic_skill(self) -> Skill | None:
+        """The skill for what none of the others is for; None where there is none (P1)."""
+        skill = self.skill(GENERIC_SKILL)
+        return skill if skill is not None and skill.input_schema == TASK_SCHEMA else None
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is a stranger's: at a URL, or an MCP server."""
+        return self.source is not None and self.source.file.startswith(("http://", "https://", "mcp:"))
 
     def skill_for(self, name: str | None) -> Skill | None:
         """The skill that a request for `name` is meant for, the first when it names none; None when there is none."""

@@ -19,6 +19,7 @@ _CASE_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _APOSTROPHE = re.compile("['\u2019]")
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
+_SNAKE_CASE = re.compile("[a-z0-9]+(?:_[a-z0-9]+)*")
 _NAME = re.compile(r"[A-Za-z0-9 ./_-]*")
 
 
@@ -36,6 +37,8 @@ def fold(name: str) -> str:
     Reads kebab-case, SCREAMING_CASE, camelCase, Title Case, and the last part of a path. Accents are dropped; what is
     still not ASCII separates words. The answer may be empty, or begin with a digit: then there is no canonical name.
     """
+    if _SNAKE_CASE.fullmatch(name):
+        return name
     text = _strip_accents(name.rstrip("/").rpartition("/")[2])
     # Only in a word with small letters does a capital begin a new one; `Q2Q3` is one word.
     words = _WORD.sub(

@@ -153,6 +153,8 @@ def topological_order(nodes: Sequence[Delegation]) -> list[str]:
         InvalidInput: The nodes are not a DAG. `detail["findings"]` lists every repeated and dangling id, and the
             circles, each spelled out.
     """
+    if len(nodes) == 1 and not nodes[0].needs:
+        return [nodes[0].id]
     # Of an id that stands twice, the first place counts.
     place = {node.id: position for position, node in reversed([*enumerate(nodes)])}
     needs = {node.id: [need for need in dict.fromkeys(node.needs) if need in place] for node in nodes}

@@ -77,7 +77,8 @@ def encode_data(value: object) -> str:
         InvalidInput: It is not JSON data.
     """
     try:
-        return process_cleaner().json(_dumps(value))
+        text = _dumps(value)
+        return text if isinstance(value, int | float) else process_cleaner().json(text)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(f"This cannot be written as JSON: {error}", hint="Give plain JSON data.") from error
 
@@ -136,8 +137,11 @@ _HEAD: Final = re.compile(
 )
 
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def _dumps(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _ENCODER.encode(value)
     text.encode()  # a lone surrogate is no text, and the database would refuse it later
     return text
 

@@ -292,8 +292,9 @@ class Writer:
             self._wake.wait()
             if not self._closing:
                 self._hurry.wait(_DELAY_S)
-            self._wake.clear()
             self._hurry.clear()
+            if not self._pending:  # while rows keep coming, no row has to wake the thread
+                self._wake.clear()
             self._drain()
             if self._closing:
                 return

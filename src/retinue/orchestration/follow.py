@@ -102,6 +102,16 @@ async def follow_run(
         InvalidInput: The cursor is not of this run.
         ParseError: The record of one of the runs cannot be read.
     """
+    if not after.children:
+        stream = cast("AsyncGenerator[Event, None]", engine.events(run, after=after.position))
+        async with aclosing(stream) as events:
+            async for event in events:
+                if _starts_child(event):  # from here on several runs are read at once
+                    break
+                after = RunCursor(event.sequence)
+                yield FollowedEvent(event, after)
+            else:
+                return
     follower = _Follower(engine, run, after)
     task = asyncio.create_task(follower.read_all())
     task.add_done_callback(lambda _: follower.queue.put_nowait(None))
@@ -127,6 +137,10 @@ async def follow_run(
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def _starts_child(event: Event) -> bool:
+    return isinstance(event.body, NodeStarted) and RESERVED in event.node and not event.body.agent
 
 
 def _wrong_cursor(text: str) -> InvalidInput:
@@ -291,7 +305,7 @@ class _Follower:
         """The child run that `event` starts or ends, if that one is followed."""
         child = run.children.get(event.node)
         is_listed = event.sequence in self._starts.get(run.path, ())
-        is_start = isinstance(event.body, NodeStarted) and RESERVED in event.node and not event.body.agent
+        is_start = _starts_child(event)
         if is_start and child is None and (is_new or is_listed):
             path = f"{run.path}.{event.sequence}".lstrip(".")
             child = run.children[event.node] = self._followed_run(f"{run.run}{CHILD}{event.node}", path, run)

@@ -200,6 +200,7 @@ def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterat
         candidates = sorted(node.alternatives, key=lambda one: one.agent != node.agent)
         ways = [(_name(one), partial(_same_request, node, one, fault, situation)) for one in candidates]
         ways.append((f"`{node.agent}` in general", partial(_broader_move, node, fault, situation)))
+        ways.append((f"the generic endpoint of `{node.agent}`", partial(_generic_move, node, fault, situation)))
         refused: list[str] = []  # what speaks against each of the ways that are not open
         if len(set(situation.tried)) > MAX_MOVES:
             ways, refused = [], [f"it was put to {MAX_MOVES} others already"]
@@ -263,6 +264,41 @@ def _broader_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
         return request
     why = f"{_node_name(node)} ended with `{fault.code}`; asked more generally, without {_quoted(left_out)}, "
     return Reroute(candidate, f"{why}{_name(candidate)} fits to {candidate.share:.2f}.", request, left_out)
+
+
+def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Reroute | str:
+    """Its agent's generic endpoint, told in words what was wanted (P14); not while nobody answers there at all."""
+    definition = situation.definition_of(node.agent)
+    skill = definition.generic_skill if definition is not None else None
+    planned = _planned_skill(node, situation)
+    if definition is None or skill is None or planned is None:
+        return "does not exist"
+    if (definition.name, skill.name) in situation.tried:
+        return "was tried"
+    if fault.code in _REQUEST_FAULTS and "peer" not in fault.detail:
+        return "was not asked: the request was refused here"
+    if fault.code not in _SKILL_FAULTS and "status" not in fault.detail:
+        return f"would end with `{fault.code}` too"
+    broader = broaden(node, fault)
+    words, left_out = broader or (node.instruction, ())
+    parameter = parameter_at_fault(fault, node.parameters)
+    told = {name: value for name, value in node.parameters.items() if name != parameter and value != words}
+    if not words.strip():  # it was called by name: what it says it does is the request
+        words = f"{planned.name.replace('_', ' ')}{f' ({_listed(told)})' if told else ''}"
+        left_out = () if parameter is None else (f"{parameter}: {node.parameters[parameter]}",)
+    candidate = Candidate(agent=definition.name, skill=skill.name, score=0, share=0)
+    request = _request(node.model_copy(update={"instruction": words}), candidate, fault, situation)
+    if isinstance(request, str):
+        return request
+    why = (
+        f"{_node_name(node)} ended with `{fault.code}`; {_name(candidate)} takes any task, and is told what was wanted"
+    )
+    why += f", without {_quoted(left_out)}." if left_out else "."
+    return Reroute(candidate, why, request, left_out)
+
+
+def _listed(values: JsonMapping) -> str:
+    return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in values.items())
 
 
 def _request(node: Delegation, candidate: Candidate, fault: Fault, situation: Situation) -> Delegation | str:

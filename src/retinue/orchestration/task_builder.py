@@ -18,7 +18,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.schema import compile as compiled
-from retinue.contract.task import Answer, Budget, Context, OutputWish, Question, Task
+from retinue.contract.task import Answer, Budget, Context, ContextLevel, OutputWish, Question, Task
 from retinue.contract.tokens import get_counter
 from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.handoff import Savings, hand_on
@@ -134,11 +134,14 @@ class TaskBuilder:
         if not node.needs:
             return inputs
         measure = None if self._request.answer == "collected" else self.counter
+        # A stranger is told no more than that there is something, unless the plan says otherwise.
+        definition = self._definitions.get(node.agent)
+        level: ContextLevel = "metadata" if definition is not None and definition.is_remote else "summary"
         for need in dict.fromkeys(node.needs):
             result = self.results.get(need)
             if result is None or not result.useful:
                 continue
-            payload = hand_on(result, node.context.get(need, "summary"), measure)
+            payload = hand_on(result, node.context.get(need, level), measure)
             if measure is not None:
                 self.savings.add(full=payload.full, handed_on=payload.handed_on)
             if payload.inputs is not None:

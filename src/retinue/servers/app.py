@@ -1,12 +1,19 @@
 """All doors of one server as one ASGI application, and its life from the first request to the last."""
 
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.types import ASGIApp
+import anyio
+from anyio.abc import TaskStatus
+from starlette.routing import BaseRoute, Match, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from retinue.engine.blocking import in_thread
 from retinue.errors import NotInstalled
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.servers.admission import Admission, Caller
@@ -27,6 +34,9 @@ DOORS: Final[dict[Door, str]] = {"http": "starlette", "a2a": "a2a", "mcp": "mcp"
 """The doors, and the package that each needs."""
 A2A_VERSIONS: Final = ("1.0", "0.3")
 RPC_PATHS: Final = ("/mcp",)
+
+_A2A_PATHS: Final = r"(/agents/[^/]+/[^/]+)?(/\.well-known/agent-card\.json/?|/a2a(/.*)?)"
+_MCP_PATHS: Final = "/mcp/?"
 
 
 def installed_doors() -> tuple[Door, ...]:
@@ -54,25 +64,76 @@ def application(
     Raises:
         NotInstalled: A door needs a package that is not here.
     """
+    _check_installed(*doors)
     app = http_app(service, base_url=base_url, probes_only="http" not in doors)
-    if "a2a" in doors:
-        try:
-            from retinue.servers.a2a import a2a_routes  # noqa: PLC0415 - an optional package
-        except ImportError as error:
-            raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a]`.") from None
-        app.router.routes[:0] = a2a_routes(service, base_url=base_url, versions=a2a)
-    if "mcp" in doors:
+    sessions = anyio.create_task_group()
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncGenerator[None]:
+        async with sessions:
+            yield
+            sessions.cancel_scope.cancel()
+
+    async def make_a2a() -> Router:
+        from retinue.servers.a2a import a2a_routes  # noqa: PLC0415 - an optional package
+
+        return Router(a2a_routes(service, base_url=base_url, versions=a2a))
+
+    async def make_mcp() -> Router:
         door = _mcp_door(service)
-        app.router.routes += door.routes
-        app.router.lifespan_context = door.lifespan
+        await sessions.start(_keep_open, door)
+        return Router(door.routes)
+
+    if "a2a" in doors:
+        app.router.routes.insert(0, _LazyDoor(_A2A_PATHS, "retinue.servers.a2a", make_a2a))
+    if "mcp" in doors:
+        app.router.routes.insert(0, _LazyDoor(_MCP_PATHS, "retinue.servers.mcp", make_mcp))
+        app.router.lifespan_context = lifespan
     return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
 
 
+class _LazyDoor(BaseRoute):
+    """A door that the first request for it opens: its SDK takes longer to load than all the rest of a server.
+
+    Args:
+        paths: A pattern of the paths that are its own.
+        module: What is loaded, in a thread: others are answered meanwhile.
+        make: Gives its routes when that is done.
+    """
+
+    def __init__(self, paths: str, module: str, make: Callable[[], Awaitable[Router]]) -> None:
+        self._paths, self._module, self._make = re.compile(paths), module, make
+        self._opening = anyio.Lock()
+        self._router: Router | None = None
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it takes the request, as Starlette's router asks."""
+        return Match.FULL if self._paths.fullmatch(scope["path"]) else Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let it answer."""
+        async with self._opening:
+            if self._router is None:
+                await in_thread(import_module, self._module)
+                self._router = await self._make()
+        await self._router(scope, receive, send)
+
+
+async def _keep_open(door: "McpDoor", *, task_status: TaskStatus[None]) -> None:
+    async with door.lifespan(None):
+        task_status.started()
+        await anyio.sleep_forever()
+
+
+def _check_installed(*doors: Door) -> None:
+    for door in doors:
+        if find_spec(DOORS[door]) is None:
+            raise NotInstalled(f"`{DOORS[door]}` is not installed.", hint=f"Install `retinue[{door}]`.")
+
+
 def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
-    try:
-        from retinue.servers.mcp import McpDoor  # noqa: PLC0415 - an optional package
-    except ImportError as error:
-        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[mcp]`.") from None
+    from retinue.servers.mcp import McpDoor  # noqa: PLC0415 - an optional package
+
     return McpDoor(service, local=local)
 
 
@@ -88,6 +149,7 @@ async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: Api
     Raises:
         NotInstalled: The package is not here.
     """
+    _check_installed("mcp")
     root = str(orchestrator.workspace.root) if orchestrator.workspace is not None else ""
     service = Service(orchestrator, admission, root=root)
     await _mcp_door(service, Caller(key, key.name)).serve_stdio(stdout)

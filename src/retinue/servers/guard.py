@@ -1,5 +1,6 @@
 """What a request must be before any door sees it: of a known host and origin, on a plain path, with a bounded body."""
 
+from asyncio import CancelledError
 from collections.abc import Collection
 from typing import Final
 
@@ -7,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retinue.contract import json
-from retinue.errors import AccessDenied, InvalidInput, ParseError
+from retinue.errors import AccessDenied, InvalidInput, ParseError, Unavailable
 from retinue.servers.errors import HttpError, error_response
 
 MAX_BODY: Final = 2**20
@@ -70,7 +71,20 @@ class RequestGuard:
                 return {"type": "http.request", "body": body, "more_body": False}
             return await receive()
 
-        await self._app(scope, replay, send)
+        is_answered = False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal is_answered
+            is_answered = True
+            await send(message)
+
+        try:
+            await self._app(scope, replay, watched_send)
+        except CancelledError:  # the time that a stopping server gives is over, and nobody waits for this task
+            if is_answered:
+                raise
+            error = Unavailable("The server is stopping.", hint="Ask again in a moment.", retry_after_s=5.0)
+            await error_response(error, rpc=is_rpc)(scope, receive, send)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse what no honest client sends."""

@@ -1,10 +1,11 @@
-"""Keys of callers: what each opens, kept as hashes in the user's state directory."""
+"""Keys of callers: what each opens, kept as hashes in the user's state directory; and secrets that seal."""
 
 import hashlib
 import hmac
+import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -14,7 +15,9 @@ from pydantic import Field, StringConstraints
 from retinue.agents.private_file import PrivateFile
 from retinue.contract.definition import Effect
 from retinue.contract.model import Count, Model
-from retinue.errors import InvalidInput, RetinueError, Unauthenticated, UnknownName
+from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unauthenticated, UnknownName
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
 
 KeyName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
 
@@ -65,6 +68,13 @@ class _KeyFile(Model):
     keys: dict[str, ApiKey] = Field(default_factory=dict[str, ApiKey])
 
 
+class _SealFile(Model):
+    """The file of secrets that seal. None of them opens a door."""
+
+    format: Literal[1] = 1
+    keys: list[str] = Field(default_factory=list[str])
+
+
 class KeyStore:
     """The keys of one user. Changes by other processes are seen at the next request.
 
@@ -75,6 +85,7 @@ class KeyStore:
 
     def __init__(self, state: Path, *, clock: Callable[[], int] = time.time_ns) -> None:
         self._file = PrivateFile(state / "keys.json", _KeyFile(), name="key store", command="retinue keys add NAME")
+        self._seals = PrivateFile(state / "seals.json", _SealFile(), name="store of seals", command="retinue serve")
         self._clock = clock
         self._version: tuple[int, int, int] | None = None
         self._keys: dict[str, ApiKey] = {}
@@ -143,6 +154,20 @@ class KeyStore:
         except RetinueError:
             return False
         return any(not key.has_expired(self._clock()) for key in keys)
+
+    def seals(self) -> Sequence[str]:
+        """Secrets that seal what clients are given to send back: the first one seals, all open.
+
+        One is made if there is none. Where it cannot be kept, what it sealed is lost with the process.
+        """
+        new = [secrets.token_urlsafe(32)]
+        try:
+            with self._seals.change() as file:
+                file.keys[:] = file.keys or new
+                return file.keys
+        except AccessDenied as error:
+            _LOGGER.warning("no question can be answered after a restart: %s", error)
+            return new
 
     def _refresh(self) -> None:
         try:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from retinue.agents.port import Agent
 from retinue.agents.registry import Registry
@@ -41,7 +42,6 @@ from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
-from retinue.servers.metrics import ServerMetrics
 from retinue.tools.web.url import Guard
 from retinue.tools.workspace import Workspace
 
@@ -68,6 +68,38 @@ class UnknownRun(UnknownName):
         super().__init__(f"There is no task {run[:80]!r}.", hint="Check its id.", path="/id")
 
 
+class ServerMetrics:
+    """The counters of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        labels = ["door", "agent"]
+        self._requests = Counter(
+            "retinue_requests", "Requests answered.", ["door", "method", "status"], registry=self._registry
+        )
+        self._runs = Counter("retinue_runs", "Runs ended.", [*labels, "outcome"], registry=self._registry)
+        self._seconds = Histogram("retinue_run_seconds", "How long runs took.", labels, registry=self._registry)
+        self._open = Gauge("retinue_open_runs", "Runs that have not ended.", labels, registry=self._registry)
+
+    def count_request(self, door: str, method: str, status: int) -> None:
+        """Count an answer."""
+        self._requests.labels(door, method, str(status)).inc()
+
+    def begin_run(self, door: str, agent: str) -> None:
+        """Count a run that has begun."""
+        self._open.labels(door, agent).inc()
+
+    def end_run(self, door: str, agent: str, outcome: str, seconds: float) -> None:
+        """Count a run that has ended, or was left because the server stops."""
+        self._open.labels(door, agent).dec()
+        self._runs.labels(door, agent, outcome).inc()
+        self._seconds.labels(door, agent).observe(seconds)
+
+    def text(self) -> bytes:
+        """All of it."""
+        return generate_latest(self._registry)
+
+
 @dataclass(slots=True)
 class Service:
     """What all doors share.
@@ -92,6 +124,8 @@ class Service:
     _open: dict[str, str] = field(default_factory=dict[str, str])
     _held_at_s: float = -math.inf
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    _stopping: asyncio.Task[None] | None = None
+    _waiting: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
 
     @property
     def engine(self) -> Engine:
@@ -355,23 +389,22 @@ class Service:
 
     async def events(self, run: str, *, after: RunCursor = _BEGINNING) -> AsyncGenerator[FollowedEvent]:
         """What happens in a run and its child runs, as its caller may see it, to its end or until the server stops."""
-        stop = asyncio.ensure_future(self.closing.wait())
-        step: asyncio.Future[FollowedEvent | None] | None = None
+        if self._stopping is None:
+            self._stopping = asyncio.ensure_future(self.closing.wait())
+            self._stopping.add_done_callback(lambda _: [scope.cancel() for scope in self._waiting])
         async with contextlib.aclosing(follow_run(self.engine, run, after=after)) as events:
-            try:
-                while True:
-                    step = asyncio.ensure_future(anext(events, None))
-                    await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
-                    if not step.done() or (item := step.result()) is None:
-                        return
-                    if (public := public_event(item.event, root=self.root)) is not None:
-                        yield FollowedEvent(public, item.cursor)
-            finally:
-                stop.cancel()
-                if step is not None and not step.done():
-                    step.cancel()
-                    with anyio.CancelScope(shield=True):  # a generator at work cannot be closed
-                        await asyncio.wait({step})
+            while not self.closing.is_set():
+                item = None
+                with anyio.CancelScope() as scope:
+                    self._waiting.add(scope)
+                    try:
+                        item = await anext(events, None)
+                    finally:
+                        self._waiting.discard(scope)
+                if item is None:
+                    return
+                if (public := public_event(item.event, root=self.root)) is not None:
+                    yield FollowedEvent(public, item.cursor)
 
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids.
@@ -411,15 +444,23 @@ class Service:
             raise Unavailable("The history cannot be written, so no task can be kept.", retry_after_s=60.0)
 
     async def watch_loop(self) -> None:
-        """Notice when an agent holds the event loop, and say which runs were open. Runs until it is canceled."""
-        while True:
-            began_s = time.monotonic()
-            await asyncio.sleep(_TICK_S)
-            late_s = time.monotonic() - began_s - _TICK_S
-            if late_s > _HELD_S:
-                self._held_at_s = time.monotonic()
-                names = ", ".join(f"{run} ({agent})" for run, agent in list(self._open.items())[:20]) or "none"
-                _LOGGER.warning("the event loop was held for %.1f s; open runs: %s", late_s, names)
+        """Log when an agent holds the event loop, with the runs that were open, and when the history is not written.
+
+        Runs until it is canceled.
+        """
+        listeners = [] if self._journal is None else self._journal.listeners
+        listeners.append(_log_failure)
+        try:
+            while True:
+                began_s = time.monotonic()
+                await asyncio.sleep(_TICK_S)
+                late_s = time.monotonic() - began_s - _TICK_S
+                if late_s > _HELD_S:
+                    self._held_at_s = time.monotonic()
+                    names = ", ".join(f"{run} ({agent})" for run, agent in list(self._open.items())[:20]) or "none"
+                    _LOGGER.warning("the event loop was held for %.1f s; open runs: %s", late_s, names)
+        finally:
+            listeners.remove(_log_failure)
 
     @property
     def _journal(self) -> "Journal | None":
@@ -444,6 +485,10 @@ class Service:
         task = asyncio.create_task(wait())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _log_failure(failure: RetinueError) -> None:
+    _LOGGER.error("the history is not written: %s %s", failure.message, failure.hint)
 
 
 _TICK_S: Final = 0.25

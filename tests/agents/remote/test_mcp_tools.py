@@ -488,7 +488,7 @@ def test_a_folder_whose_agents_cannot_be_found_anew_leaves_no_server_behind(
     def named(_: object) -> McpServers:
         return servers
 
-    monkeypatch.setattr(session, "_mcp_servers", named)
+    monkeypatch.setattr(session, "mcp_servers", named)
     project = Project(tmp_path, Settings({}), Registry(), trusted=False, toolbox=Toolbox())
 
     async def run() -> None:

@@ -81,6 +81,8 @@ def prepare_skill(agent: Agent, skill_name: str | None, policy: Policy) -> Prepa
     # Formats that require the name of a skill send the agent's own when none is meant.
     if skill_name in {None, definition.name} and definition.default_skill is not None:
         skill = definition.default_skill
+    elif skill_name is None and definition.generic_skill is not None:
+        skill = definition.generic_skill
     elif skill_name is None or (skill := definition.skill(skill_name)) is None:
         available = [each.name for each in definition.skills]
         suggestions = (*names.nearest(skill_name, available), *available) if skill_name else tuple(available)

@@ -81,7 +81,9 @@ class InstructionsAgent(UnavailableAgent):
         )
 
 
-RUNS_ELSEWHERE: Final = "it runs elsewhere: only its card is known here, and this version calls no agent by its card"
+RUNS_ELSEWHERE: Final = (
+    "it runs elsewhere: run `retinue trust` to call it by its card, or name its URL in `remote.urls`"
+)
 """What `Skill.unavailable` says of the skills on a card."""
 
 
@@ -93,5 +95,5 @@ class CardAgent(UnavailableAgent):
             definition,
             why="runs elsewhere, and only its card is known here.",
             missing="connection",
-            hint="Ask it where it runs, or wrap a program that does so with `--command`.",
+            hint="Run `retinue trust` to call it by its card, or name its URL in `remote.urls`.",
         )

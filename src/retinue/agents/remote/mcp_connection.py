@@ -32,6 +32,8 @@ from retinue.processes.child import MAX_LINE
 if TYPE_CHECKING:  # the SDK is optional
     from mcp import types
     from mcp.client import Client
+    from mcp.client.session import ElicitationFnT
+    from mcp.shared.dispatcher import ProgressFnT
 
 MAX_TOOLS: Final = 200
 """Tools of one server that are looked at."""
@@ -49,24 +51,31 @@ class McpConnection:
         server: How it is reached.
         environ: Where the variables that it names are looked up.
         start_timeout_s: Seconds it may take to start and say what it offers.
+        on_elicit: Answers what it asks during a call; it is not told that it may ask when absent.
 
     Attributes:
         name: The server's.
     """
 
     def __init__(
-        self, server: McpServer, *, environ: Mapping[str, str] | None = None, start_timeout_s: float = 30.0
+        self,
+        server: McpServer,
+        *,
+        environ: Mapping[str, str] | None = None,
+        start_timeout_s: float = 30.0,
+        on_elicit: "ElicitationFnT | None" = None,
     ) -> None:
         self.name = server.name
         self._server = server
         self._environ = os.environ if environ is None else environ
         self._start_timeout_s = start_timeout_s
+        self._on_elicit = on_elicit
         self._transport: StdioTransport | HttpTransport | None = None
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
         self._starting = asyncio.Lock()
-        self._starts = 0
+        self._deaths = 0
 
     async def start(self) -> None:
         """Start the server, or reach it.
@@ -89,7 +98,6 @@ class McpConnection:
             log.addHandler(logging.NullHandler())
         self._transport = self._make_transport()
         self._closing = asyncio.Event()
-        self._starts += 1
         ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(self._transport, ready, self._closing), name=f"mcp {self.name}")
         try:
@@ -127,8 +135,31 @@ class McpConnection:
             raise self._failure(error, operation="the list of its tools", timeout_s=self._start_timeout_s) from error
         return tools[: MAX_TOOLS + 1]
 
-    async def call(self, tool: str, arguments: JsonMapping, *, timeout_s: float) -> "types.CallToolResult":
+    @property
+    def title(self) -> str:
+        """What the server calls itself; empty when it does not say."""
+        info = None if self._client is None else self._client.server_info
+        return "" if info is None else printable(info.name)[:100]
+
+    async def call(
+        self,
+        tool: str,
+        arguments: JsonMapping,
+        *,
+        timeout_s: float,
+        answers: "types.InputResponses | None" = None,
+        state: str | None = None,
+        on_progress: "ProgressFnT | None" = None,
+    ) -> "types.CallToolResult | types.InputRequiredResult":
         """Use one of its tools. A server that has died before is started once more.
+
+        Args:
+            tool: Its name there.
+            arguments: What it is given.
+            timeout_s: Seconds it may take.
+            answers: To what it has asked instead of a result, by its own keys.
+            state: What it wants back with them.
+            on_progress: Is told how far it is.
 
         Raises:
             NetworkError: It died, or cannot be reached. It may have done what it was asked to.
@@ -139,20 +170,30 @@ class McpConnection:
             TheirError: It failed.
         """
         from mcp import types  # noqa: PLC0415 - optional
+        from pydantic import TypeAdapter  # noqa: PLC0415 - as late as the SDK, which needs it
 
         async with self._starting:
-            has_died = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
-            if self._client is None or has_died or self._task is None or self._task.done():
-                # Once: a server that dies again and again would do again and again what it was asked to.
-                if self._starts > 1:
-                    raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+            is_closed = isinstance(self._transport, StdioTransport) and self._transport.closed.is_set()
+            has_died = self._task is not None and (is_closed or self._client is None or self._task.done())
+            self._deaths += has_died
+            # Once: a server that dies again and again would do again and again what it was asked to.
+            if has_died and self._deaths > 1:
+                raise NetworkError(f"The MCP server {self.name!r} has died twice.", hint="Go on without its tools.")
+            if has_died or self._task is None:
                 await self.aclose()
                 await self.start()
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(
+                name=tool, arguments=arguments, input_responses=answers, request_state=state
+            )
+        )
+        result_type: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+            types.CallToolResult | types.InputRequiredResult
+        )
         try:
             # Not `call_tool`: it would check the answer by patterns of the server's that can take for ever.
             return await self._require_client().session.send_request(
-                request, types.CallToolResult, request_read_timeout_seconds=timeout_s
+                request, result_type, request_read_timeout_seconds=timeout_s, progress_callback=on_progress
             )
         except Exception as error:
             raise self._failure(error, operation=f"`{tool}`", timeout_s=timeout_s, during_call=True) from error
@@ -179,7 +220,12 @@ class McpConnection:
         from mcp.client import Client  # noqa: PLC0415 - optional
 
         try:
-            async with Client(transport.streams(), cache=None, read_timeout_seconds=self._start_timeout_s) as client:
+            async with Client(
+                transport.streams(),
+                cache=None,
+                read_timeout_seconds=self._start_timeout_s,
+                elicitation_callback=self._on_elicit,
+            ) as client:
                 ready.set_result(client)
                 await closing.wait()
         except Exception as error:  # noqa: BLE001 - whoever waits is told; afterwards there is nobody to tell

@@ -8,7 +8,7 @@ level, is refused. Not a check of the keywords' own values: the meta-schema does
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from retinue.contract.finding import Finding
@@ -290,3 +290,24 @@ def _resource_of(source: JsonMapping, path: str, home: _Resource) -> _Resource:
     name = source.get("$id")
     # Up to draft 7 an `$id` that is only a fragment is an anchor.
     return _Resource(source, path) if path and isinstance(name, str) and not name.startswith("#") else home
+
+
+def embed_schema(schema: JsonMapping, place: str) -> JsonMapping:
+    """`schema` as it must be written where the JSON Pointer `place` of another document will be.
+
+    Its own references begin at its root, which is `place` then. A bare copy would leave them dangling.
+    """
+
+    def rewrite(value: Any) -> Any:
+        if isinstance(value, dict):
+            items = cast("JsonMapping", value).items()
+            return {
+                key: f"#{place}{each[1:]}"
+                if key in {"$ref", "$dynamicRef"} and isinstance(each, str) and (each == "#" or each.startswith("#/"))
+                else rewrite(each)
+                for key, each in items
+                if key not in {"$schema", "$id"}
+            }
+        return [rewrite(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+
+    return rewrite(schema)

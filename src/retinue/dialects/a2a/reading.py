@@ -28,6 +28,7 @@ from .wire import (
     JSON_TYPE,
     NAME,
     STATES,
+    STRING_DATA,
     UNNAMED,
     A2AModel,
     Artifact,
@@ -74,9 +75,12 @@ def read_parts(parts: Iterable[Part], notes: Diagnostics, path: str, schema: Jso
                 what, fix = f"The text is not the JSON that its type says: {error.message}", "Send JSON."
                 notes.add("json", what, path=f"{path}/{at}", fix=fix, severity=notes.severity("standard"))
                 content.texts.append(part.text)
+        elif part.metadata == STRING_DATA:
+            content.data.append(part.text)
         else:
             content.texts.append(part.text)
-        if part.metadata or part.filename or part.media_type not in {None, JSON_TYPE, "text/plain"}:
+        is_noted = bool(part.metadata) and part.metadata != STRING_DATA
+        if is_noted or part.filename or part.media_type not in {None, JSON_TYPE, "text/plain"}:
             what = "What a part says beside its text or data was left out."
             notes.add("part", what, path=f"{path}/{at}", severity="info")
     return content

@@ -37,6 +37,7 @@ from .wire import (
     NAME,
     OUTCOMES,
     STATES,
+    STRING_DATA,
     STRUCT,
     UNNAMED,
     A2AModel,
@@ -313,7 +314,9 @@ def text_part(text: str) -> JsonMapping:
 
 
 def data_part(data: object) -> JsonMapping:
-    """A part that is data; as JSON in a text where free data would lose a whole number."""
+    """A part that is data: a string as text, and as JSON in a text where free data would lose a whole number."""
+    if isinstance(data, str) and data:
+        return {"text": data, "metadata": STRING_DATA}
     return {"data": data} if is_exact(data) else {"text": json.dumps(data), "mediaType": JSON_TYPE}
 
 

@@ -20,6 +20,8 @@ from retinue.errors import FaultCode
 NAME: Final[DialectName] = "a2a"
 EXTENSION: Final = "urn:retinue:definition:1"
 """Our extension of the protocol: under this name cards and metadata say what A2A has no word for."""
+STRING_DATA: Final[JsonMapping] = {EXTENSION: {"data": True}}
+"""The metadata of a text part whose text is data, of an agent that gives a string: many readers see only texts."""
 JSON_TYPE: Final = "application/json"
 UNNAMED: Final = "message"
 """The id of a message that has none, for the format requires one."""

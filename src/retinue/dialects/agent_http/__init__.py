@@ -25,7 +25,7 @@ from retinue.dialects.port import Parsed, RenderedMessage
 
 from .card import parse_card, render_card, route
 from .parse import build_message, error_json, parse_result, parse_task, recognise
-from .render import RESULT_FORMS, TASK_FORMS, render_result, render_retry, render_task
+from .render import RESULT_FORMS, TASK_FORMS, body_schema, render_result, render_retry, render_task
 from .wire import STATUSES, status_of
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "RESULT_FORMS",
     "STATUSES",
     "TASK_FORMS",
+    "body_schema",
     "build_message",
     "error_json",
     "parse_card",

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from pydantic import ValidationError
 
 from retinue.contract import json
-from retinue.contract.definition import Definition, Skill
+from retinue.contract.definition import GENERIC_SKILL, TASK_SCHEMA, Definition, Skill
 from retinue.contract.finding import Level, Loss, findings_of
 from retinue.contract.json import JsonObject, JsonValue, pointer
 from retinue.contract.model import JsonMapping
@@ -31,11 +31,6 @@ _ROUTE: Final = re.compile(r"/agents/([^/?#]+)/[^/?#]+/[^/?#]+/?$")
 _NAME: Final = re.compile(r"(?=.{1,64}\Z)[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _NO_CATEGORY: Final = "general"
 _REQUIRED: Final = "the format requires one"
-_GENERIC: Final[JsonMapping] = {
-    "type": "object",
-    "properties": {"task": {"type": "string", "description": "What is to be done, in plain words."}},
-    "required": ["task"],
-}
 
 
 def route(category: str | None, agent: str, last: str, *, base: str = "") -> str:
@@ -325,9 +320,9 @@ def _generic(card: Card, path: str, notes: Diagnostics) -> JsonMapping:
     what = "The agent advertises no skill: it takes tasks in words."
     notes.add("generic", what, path=f"{path}/capabilities", severity="info")
     return {
-        "name": "tasks",
+        "name": GENERIC_SKILL,
         "description": card.description or "Takes any task or question in plain words.",
-        "input_schema": _GENERIC,
+        "input_schema": TASK_SCHEMA,
         "instruction_field": "task",
         "method": "POST",
         "path": card.endpoints.get("tasks"),

@@ -8,6 +8,7 @@ from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Outcome, Result
+from retinue.contract.schema import embed_schema
 from retinue.contract.task import Correction, Task
 from retinue.dialects.decoding import format_timestamp, parse_timestamp
 from retinue.dialects.diagnostics import Diagnostics, read_model
@@ -239,6 +240,17 @@ def _output(result: Result) -> RenderedMessage:
         read=lambda text: parse_result(text).value,
         reasons=dict.fromkeys(("/" + name for name in Result.model_fields), _OUTPUT) | _OUTPUT_REASONS,
     )
+
+
+def body_schema(schema: JsonMapping | None) -> JsonMapping | None:
+    """What a skill's route answers when its output is of `schema`: always an object (P3). None where that varies."""
+    kind: object = None if schema is None else schema.get("type")
+    if schema is None or kind == "object":
+        return schema
+    if kind not in {"string", "number", "integer", "boolean", "array"}:
+        return None
+    value = embed_schema(schema, "/properties/value")
+    return {"type": "object", "properties": {"value": value}, "required": ["value"], "additionalProperties": False}
 
 
 _REQUIRED: Final = "the format requires one"

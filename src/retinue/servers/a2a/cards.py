@@ -65,8 +65,11 @@ def _with_places(
     card: JsonObject | JsonMapping, address: str, versions: Sequence[str], *, needs_key: bool
 ) -> JsonMapping:
     """The card with where and how its agent is reached; what readers of 0.3 look for stands beside it."""
+    modes = {"inputModes": card["defaultInputModes"], "outputModes": card["defaultOutputModes"]}
+    skills: Any = card["skills"]
     modern: JsonMapping = {
         **card,
+        "skills": [{**modes, **skill} for skill in skills],  # some readers want them at each
         "supportedInterfaces": [
             {"url": address, "protocolBinding": binding, "protocolVersion": version}
             for version in versions

@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
 from a2a.server.context import ServerCallContext
@@ -59,6 +59,41 @@ class _Context(ServerCallContextBuilder):
         return ServerCallContext(state={CALL: request.scope[CALL], "headers": {VERSION_HEADER: version}})
 
 
+_RESULTS: Final = {
+    "task": "task",
+    "message": "message",
+    "status-update": "statusUpdate",
+    "artifact-update": "artifactUpdate",
+}
+"""The names that 1.0 gives to results, by the kinds of 0.3."""
+
+
+def _for_fasta2a(run: Endpoint) -> Endpoint:
+    """`run` for fasta2a's client too, which sends the methods of 0.3 without kinds and reads results by their names."""
+
+    def name_result(text: str | bytes) -> str:
+        answer: Any = json.loads(text)
+        if name := _RESULTS.get(answer.get("result", {}).get("kind")):
+            answer["result"] = {name: answer["result"]}
+        return json.dumps(answer)
+
+    async def name_results(events: Any) -> AsyncGenerator[dict[str, str]]:
+        async for event in events:
+            yield {**event, "data": name_result(event["data"])}
+
+    async def answer(request: Request) -> Response:
+        content = await request.body()
+        response = await run(request)
+        if b'"message/' not in content or b'"kind"' in content:
+            return response
+        if isinstance(response, EventSourceResponse):
+            response.body_iterator = name_results(response.body_iterator)  # pyright: ignore[reportUnknownMemberType]
+            return response
+        return Response(name_result(bytes(response.body)), response.status_code, media_type=JSON)
+
+    return answer
+
+
 def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> list[BaseRoute]:
     """The door as routes, which come before those of the HTTP door: it takes any word for a skill.
 
@@ -73,7 +108,7 @@ def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] 
     files = endpoint(service, DOOR, get_artifact)
     cards: list[BaseRoute] = []
     every: list[BaseRoute] = []
-    for prefix in ("", _AGENT):
+    for prefix in (_AGENT, ""):  # most requests are to an agent
         cards += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
         every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
         for path, version in _CARD_PATHS.items():
@@ -99,7 +134,8 @@ class _Door:
                 # A tenant before the path would match every path there is.
                 if isinstance(route, Route) and not isinstance(route, Mount):
                     methods = route.methods - {"HEAD"} if route.methods else set[str]()
-                    every += routes(route.path, self._guarded(route.endpoint, form), sorted(methods))
+                    run = _for_fasta2a(route.endpoint) if form == "jsonrpc" else route.endpoint
+                    every += routes(route.path, self._guarded(run, form), sorted(methods))
         return every
 
     # Cards

@@ -139,7 +139,11 @@ async def updates(
         to_the_end: Go on when it asks something.
     """
     run, context = record.run, context_of(record)
-    yield {"task": await task_json(service, record, address)}
+    task = await task_json(service, record, address)
+    if not to_the_end and record.ended_ns is None:  # what it may ask by now is told when its turn comes
+        task["status"] = {"state": LIFECYCLES["working"], "timestamp": timestamp(record.started_ns)}
+        task.pop("metadata", None)
+    yield {"task": task}
     if record.ended_ns is not None:
         return
     async with aclosing(service.events(run)) as events:

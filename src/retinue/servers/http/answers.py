@@ -1,6 +1,7 @@
 """How a body is read, an answer waited for and written, by the door of spec 004."""
 
 import asyncio
+import math
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -119,7 +120,7 @@ class TaskAnswer:
         if status == 202:
             headers |= {"location": self.location, "retry-after": "1"}
         elif result.fault is not None and status in {429, 503}:
-            headers["retry-after"] = str(max(1, round(result.fault.retry_after_s or 1)))
+            headers["retry-after"] = str(math.ceil(result.fault.retry_after_s or 1))
         if form == "task" and record is not None:
             moments: dict[str, object] = {"created_at": timestamp(record.started_ns)}
             if record.ended_ns is not None:

@@ -7,8 +7,8 @@ from typing import Final, cast
 import retinue
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
+from retinue.contract.schema import embed_schema
 from retinue.dialects import agent_http
-from retinue.servers.schemas import embed_schema
 
 _JSON: Final = "application/json"
 _STATUSES: Final = {
@@ -171,12 +171,9 @@ def _skill_paths(definition: Definition, skill: Skill, schemas: JsonMapping) -> 
     place = f"/components/schemas/{name}"
     schemas[f"{name}.input"] = embed_schema(skill.input_schema or {"type": "object"}, f"{place}.input")
     output: str | JsonMapping = _OBJECT
-    if skill.output_schema is not None:
+    if (answer := agent_http.body_schema(skill.output_schema)) is not None:
         output = f"{name}.output"
-        schemas[output] = embed_schema(skill.output_schema, f"{place}.output")
-        kind: object = skill.output_schema.get("type")
-        if kind != "object":  # a body is an object
-            output = {"type": "object"}
+        schemas[output] = embed_schema(answer, f"{place}.output")
     operation = f"{definition.name}__{skill.name}"
     methods: JsonMapping = {"post": _operation(operation, skill.description, f"{name}.input", output)}
     method = (skill.method or "POST").lower()

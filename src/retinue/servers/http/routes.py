@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import cast
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,12 +22,12 @@ from retinue.servers.errors import JSON, HttpError, error_response
 from retinue.servers.http import runs, tasks
 from retinue.servers.http.answers import DOOR
 from retinue.servers.http.openapi import docs_page, openapi
-from retinue.servers.metrics import CONTENT_TYPE
 from retinue.servers.requests import Handler, RouteGroup, agent_of, endpoint, get_artifact, routes
 from retinue.servers.service import Service
 
 _CARD = "/.well-known/agent.json"
 _PAGE_HEADERS = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'"}
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _AGENT = "/agents/{category}/{agent}"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -36,7 +37,7 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
 
     Args:
         service: Where tasks run.
-        base_url: What cards put before their paths: the public address, or nothing.
+        base_url: The public address. Cards say the paths on it (P5).
         probes_only: Only what tells whether the server runs: the agents are behind other doors.
     """
 
@@ -50,10 +51,10 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
             return error_response(Unavailable(problem, hint="See the log of the server.", retry_after_s=5.0))
         return Response('{"status":"ready"}', media_type=JSON)
 
-    route = partial(_route, service)
+    route, base = partial(_route, service), urlsplit(base_url).path.rstrip("/")
     probes = [Route("/health", show_health), Route("/ready", show_ready), *route("/metrics", GET=show_metrics)]
     agents = [
-        *route(f"{_AGENT}{_CARD}", GET=partial(show_agent_card, base_url)),
+        *route(f"{_AGENT}{_CARD}", GET=partial(show_agent_card, base)),
         *route(f"{_AGENT}/tasks", POST=tasks.create_task),
         *route(f"{_AGENT}/tasks/{{id}}", GET=tasks.get_task, DELETE=tasks.delete_task, POST=tasks.answer_task),
         *route(f"{_AGENT}/tasks/{{id}}/events", GET=tasks.follow_task),
@@ -62,7 +63,7 @@ def http_app(service: Service, *, base_url: str = "", probes_only: bool = False)
     ]
     every = [
         RouteGroup("agents", agents),
-        *route(_CARD, GET=partial(show_whole_card, base_url)),
+        *route(_CARD, GET=partial(show_whole_card, base)),
         *route("/openapi.json", GET=partial(show_openapi, base_url)),
         *route("/docs", GET=show_docs),
         *probes,
@@ -94,24 +95,24 @@ def _route(service: Service, path: str, **handlers: Handler) -> list[Route]:
     return routes(path, endpoint(service, DOOR, dispatch), _METHODS)
 
 
-async def show_whole_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
+async def show_whole_card(base: str, service: Service, request: Request, caller: Caller) -> Response:
     """GET `/.well-known/agent.json`: every skill of every agent, and the endpoint of the orchestrator (P2, P4)."""
     del request
     capabilities: list[JsonValue] = []
     for each in service.agents(caller, DOOR):
-        capabilities += cast("list[JsonValue]", _card(each, base_url)["capabilities"])
+        capabilities += cast("list[JsonValue]", _card(each, base)["capabilities"])
     card: JsonMapping = {
         "name": RUN_AGENT,
         "description": "Answers goals with the agents of this server.",
-        "endpoints": {"tasks": f"{base_url}/tasks", "run_agent": f"{base_url}/run_agent"},
+        "endpoints": {"tasks": f"{base}/tasks", "run_agent": f"{base}/run_agent"},
         "capabilities": capabilities,
     }
     return Response(json.dumps(card), media_type=JSON)
 
 
-async def show_agent_card(base_url: str, service: Service, request: Request, caller: Caller) -> Response:
+async def show_agent_card(base: str, service: Service, request: Request, caller: Caller) -> Response:
     """GET `/agents/{category}/{agent}/.well-known/agent.json`: the card of one agent."""
-    card = _card(agent_of(service, request, caller, DOOR).definition, base_url)
+    card = _card(agent_of(service, request, caller, DOOR).definition, base)
     return Response(json.dumps(card), media_type=JSON)
 
 
@@ -130,14 +131,17 @@ async def show_docs(service: Service, request: Request, caller: Caller) -> Respo
 async def show_metrics(service: Service, request: Request, caller: Caller) -> Response:
     """GET `/metrics`: counters in the text format of Prometheus."""
     del request, caller
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+    return Response(service.metrics.text(), media_type=_METRICS_TYPE)
 
 
-def _card(definition: Definition, base_url: str) -> JsonObject:
+def _card(definition: Definition, base: str) -> JsonObject:
     # A definition read from a card elsewhere keeps the paths of there; here it stands on our own routes.
-    skills = tuple(each.model_copy(update={"path": None}) for each in definition.skills)
+    skills = tuple(
+        each.model_copy(update={"path": None, "output_schema": agent_http.body_schema(each.output_schema)})
+        for each in definition.skills
+    )
     own = definition.model_copy(update={"skills": skills, "extras": {}})
-    return cast("JsonObject", json.loads(agent_http.render_card([own], base=base_url).text))
+    return cast("JsonObject", json.loads(agent_http.render_card([own], base=base).text))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -10,6 +10,7 @@ import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -18,17 +19,23 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.engine.base import RunRecord
-from retinue.errors import Canceled, InvalidInput
+from retinue.errors import Canceled, InvalidInput, Unavailable, UnknownName
 from retinue.servers.admission import Caller
-from retinue.servers.mcp.questions import answer_value, by_key, form_schema, input_requests
+from retinue.servers.mcp.questions import answer_value, by_key, elicit_request, input_requests
 from retinue.servers.mcp.tools import McpSkill, tool_result
 from retinue.servers.service import Service
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Answer: TypeAlias = types.CallToolResult | types.InputRequiredResult
 
+DOOR: Final = "mcp"
+RELATED_META: Final = "io.modelcontextprotocol/related-task"
+"""The key of `_meta` that names the task of 2025-11-25 which a message is about."""
 DISCONNECTED: Final = "retinue.disconnected"
 """The key of an ASGI scope whose event is set when the client has gone away."""
+
+_SOON_S: Final = 0.05
+"""How long a run that nobody watches is waited for before it is followed."""
 
 
 @dataclass(slots=True)
@@ -59,6 +66,7 @@ class McpCall:
         caller: Who calls.
         tool: What is called.
         run: The run.
+        is_task: It goes on, whatever becomes of this request for its result.
     """
 
     service: Service
@@ -66,6 +74,7 @@ class McpCall:
     caller: Caller
     tool: McpSkill
     run: str
+    is_task: bool = False
 
     @property
     def is_modern(self) -> bool:
@@ -75,7 +84,7 @@ class McpCall:
     async def answer(self, responses: Mapping[str, Any] | None, *, resumed: bool) -> Answer:
         """Wait until the run has ended or asks something.
 
-        When the client goes away meanwhile, the run is canceled; when the server stops, it is left.
+        When the client goes away meanwhile, the run is canceled, but a task is not; when the server stops, it is left.
 
         Args:
             responses: What the client sent to questions that were asked before.
@@ -92,7 +101,7 @@ class McpCall:
             has_left = not following.done()
             following.cancel()
             # Nobody will hear of a run whose question was refused either.
-            if (has_left or following.exception()) and not self.service.closing.is_set():
+            if not (self.is_task or self.service.closing.is_set()) and (has_left or following.exception()):
                 with anyio.CancelScope(shield=True):
                     await self.service.engine.cancel(self.run, reason="The client went away.")
         if has_left:
@@ -104,7 +113,14 @@ class McpCall:
             if await self._take(await self._pending(), responses or {}):
                 return await self._to_result(await self.service.result(self.run))
             if pending := await self._pending():
-                return self._input_required(pending)
+                return await self._input_required(pending)
+        elif "progress_token" not in (self.context.meta or {}):
+            # Most runs end before there is anything to tell, and to follow one costs a sixth of a call.
+            result: Result | None = None
+            with anyio.move_on_after(_SOON_S):
+                result = await self.service.result(self.run)
+            if result is not None:
+                return await self._to_result(result)
         meter = ProgressMeter()
         async with aclosing(self.service.events(self.run)) as events:
             async for each in events:
@@ -142,13 +158,18 @@ class McpCall:
                 raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, message, needed)
             raise InvalidInput(message, hint="Say it in the arguments, or use a client with elicitation.")
         if not self.is_modern:
-            session, request = self.context.session, self.context.request_id
-            form = form_schema(question)
-            responses = {key: await session.elicit_form(question.text, form, related_request_id=request)}
+            responses = {key: await self._elicit(question)}
         if responses and await self._take(pending, responses):
             return await self._to_result(await self.service.result(self.run))
         pending = await self._pending()
-        return self._input_required(pending) if self.is_modern and pending else None
+        return await self._input_required(pending) if self.is_modern and pending else None
+
+    async def _elicit(self, question: Question) -> types.ElicitResult:
+        request = elicit_request(question)
+        if self.is_task:
+            request.params.meta = {RELATED_META: {"taskId": self.run}}
+        related = ServerMessageMetadata(related_request_id=self.context.request_id)
+        return await self.context.session.send_request(request, types.ElicitResult, metadata=related)
 
     async def _take(self, questions: Mapping[str, Question], responses: Mapping[str, Any]) -> bool:
         """Answer the run's questions; whether the person did not want to, so that it has been canceled."""
@@ -157,12 +178,16 @@ class McpCall:
         except Canceled:
             await self._cancel()
             return True
+        except UnknownName:
+            pass  # another answered meanwhile
         except InvalidInput:
             if not self.is_modern:  # the person is not asked twice for one answer
                 raise
         return False
 
-    def _input_required(self, questions: Mapping[str, Question]) -> types.InputRequiredResult:
+    async def _input_required(self, questions: Mapping[str, Question]) -> types.InputRequiredResult:
+        with suppress(Unavailable):  # where nothing can be kept, this process still hears the answer
+            await self.service.keep()
         return types.InputRequiredResult(input_requests=input_requests(questions), request_state=self.run)
 
     async def _to_result(self, result: Result) -> types.CallToolResult:

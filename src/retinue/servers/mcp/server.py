@@ -18,6 +18,7 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from mcp_types.methods import serialize_server_result
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.routing import Route
@@ -28,20 +29,26 @@ from retinue.contract.definition import Definition
 from retinue.contract.fault import Fault, public_fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
+from retinue.engine.base import RunRecord
 from retinue.engine.blocking import in_thread
 from retinue.errors import RetinueError
 from retinue.servers.admission import Caller, read_hops
 from retinue.servers.errors import error_response
-from retinue.servers.mcp.calls import DISCONNECTED, Context, McpCall
+from retinue.servers.mcp.calls import DISCONNECTED, DOOR, RELATED_META, Context, McpCall
 from retinue.servers.mcp.prompts import commands, complete_argument, describe_prompt, expand_prompt
 from retinue.servers.mcp.tasks import (
+    TASK_CAPABILITY,
+    TASK_VERSION,
     TASKS,
     TOOL_LABEL,
     TaskParams,
     UpdateTaskParams,
+    asks_for_task,
     becomes_task,
+    cancel_task,
     check_access,
     find_task,
+    list_tasks,
     show_task,
     task_json,
     update_task,
@@ -60,7 +67,6 @@ from retinue.telemetry import request_span
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
-DOOR: Final = "mcp"
 PATH: Final = "/mcp"
 HOPS_META: Final = "retinue/hops"
 """The key of `_meta` that counts the servers a call has passed; the header and this one: the greater counts."""
@@ -104,12 +110,15 @@ class McpDoor:
             on_list_resource_templates=self._list_templates,
             on_read_resource=self._read_resource,
         )
-        security = RequestStateSecurity.ephemeral(ttl=_ANSWER_S)
+        security = RequestStateSecurity(keys=service.admission.keys.seals(), ttl=_ANSWER_S)
         security.bind_principal = lambda context: self._caller(context).owner
         self.server.middleware.insert(0, _hide_failures)
         self.server.middleware.append(RequestStateBoundary(security, default_audience="retinue"))
+        self.server.middleware.append(self._add_tasks)
         self.server.extensions[TASKS] = {}
         self.server.add_request_handler("tasks/get", TaskParams, self._get_task)
+        self.server.add_request_handler("tasks/result", TaskParams, self._get_task_result)
+        self.server.add_request_handler("tasks/list", types.PaginatedRequestParams, self._list_tasks)
         self.server.add_request_handler("tasks/update", UpdateTaskParams, self._update_task)
         self.server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
         self._sessions = StreamableHTTPSessionManager(self.server)
@@ -175,31 +184,61 @@ class McpDoor:
         try:
             if params.request_state is not None:  # opened by the boundary: it is what we sealed, for this caller
                 run = (await self._service.find(caller, params.request_state)).run
+            elif becomes_task(context, tool):
+                return {"resultType": "task", **task_json(await self._start_task(caller, tool, params.arguments))}
             else:
                 with anyio.CancelScope(shield=True):  # a run whose id nobody has could not be canceled
-                    run = await self._start(caller, tool, params.arguments or {})
-                if becomes_task(context, tool):
-                    await self._service.keep()
-                    record = await self._service.find(caller, run)
-                    return {"resultType": "task", **task_json(record)}
+                    run = await self._start(caller, tool, params.arguments)
             call = McpCall(self._service, context, caller, tool, run)
             return await call.answer(params.input_responses, resumed=resumed)
         except RetinueError as error:
             return error_result(public_fault(Fault.from_error(error), run=run, root=self._service.root), run=run)
 
-    async def _start(self, caller: Caller, tool: McpSkill, arguments: JsonMapping) -> str:
+    async def _start(
+        self, caller: Caller, tool: McpSkill, arguments: JsonMapping | None, *, is_task: bool = False
+    ) -> str:
         definition = tool.agent.definition
-        wish = Task(id="", agent=definition.name, skill=tool.skill.name, parameters=arguments)
-        return await self._service.start(
-            caller, wish, door=DOOR, agent=tool.agent, skill=tool.skill, labels={TOOL_LABEL: tool.name}
-        )
+        wish = Task(id="", agent=definition.name, skill=tool.skill.name, parameters=arguments or {})
+        labels = {TOOL_LABEL: tool.name} if is_task else {}
+        return await self._service.start(caller, wish, door=DOOR, agent=tool.agent, skill=tool.skill, labels=labels)
 
     # Tasks
+
+    async def _add_tasks(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Answer calls with tasks of 2025-11-25. The SDK cuts these from what handlers say, but not here."""
+        if asks_for_task(ctx):
+            params = types.CallToolRequestParams.model_validate(ctx.params, by_name=False)
+            caller = self._caller(ctx)
+            record = await self._start_task(caller, self._tool(caller, params.name), params.arguments)
+            return {"task": task_json(record, unit="")}
+        result = await call_next(ctx)
+        if isinstance(result, dict) and ctx.method == "initialize" and result["protocolVersion"] == TASK_VERSION:
+            result["capabilities"]["tasks"] = TASK_CAPABILITY
+        return result
+
+    async def _start_task(self, caller: Caller, tool: McpSkill, arguments: JsonMapping | None) -> RunRecord:
+        run = await self._start(caller, tool, arguments, is_task=True)
+        await self._service.keep()
+        return await self._service.find(caller, run)
 
     async def _get_task(self, context: Context, params: TaskParams) -> JsonMapping:
         check_access(context, params)
         record, tool = await find_task(self._service, self._caller(context), params, self._tools)
         return await show_task(self._service, context, record, tool)
+
+    async def _get_task_result(self, context: Context, params: TaskParams) -> JsonMapping:
+        check_access(context, params)
+        caller = self._caller(context)
+        record, tool = await find_task(self._service, caller, params, self._tools)
+        call = McpCall(self._service, context, caller, tool, record.run, is_task=True)
+        answer = await call.answer(None, resumed=False)
+        answer.meta = {**(answer.meta or {}), RELATED_META: {"taskId": record.run}}
+        body = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return serialize_server_result("tools/call", TASK_VERSION, body)
+
+    async def _list_tasks(self, context: Context, params: types.PaginatedRequestParams) -> JsonMapping:
+        check_access(context)
+        return await list_tasks(self._service, self._caller(context), params.cursor or "")
 
     async def _update_task(self, context: Context, params: UpdateTaskParams) -> JsonMapping:
         check_access(context, params)
@@ -211,8 +250,7 @@ class McpDoor:
     async def _cancel_task(self, context: Context, params: TaskParams) -> JsonMapping:
         check_access(context, params)
         record, _ = await find_task(self._service, self._caller(context), params, self._tools)
-        await self._service.cancel(record)
-        return {}
+        return await cancel_task(self._service, context, record)
 
     # Prompts
 

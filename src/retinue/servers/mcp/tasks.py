@@ -1,4 +1,7 @@
-"""Long calls as tasks: the extension `io.modelcontextprotocol/tasks`. A task is a run, and its id the run's."""
+"""Long calls as tasks: those of 2025-11-25, and the extension `io.modelcontextprotocol/tasks` of 2026-07-28.
+
+A task is a run, and its id the run's.
+"""
 
 from typing import Any, Final
 
@@ -7,21 +10,30 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from retinue.contract.model import JsonMapping
-from retinue.engine.base import RunRecord
+from retinue.engine.base import RunFilter, RunRecord
 from retinue.errors import Canceled
 from retinue.servers.admission import Caller
-from retinue.servers.mcp.calls import Context, can_ask, take_responses
+from retinue.servers.mcp.calls import DOOR, Context, can_ask, take_responses
 from retinue.servers.mcp.questions import by_key, input_requests
 from retinue.servers.mcp.tools import McpSkill, tool_result
 from retinue.servers.requests import timestamp
 from retinue.servers.service import LONGEST_S, Service, UnknownRun
 
 TASKS: Final = "io.modelcontextprotocol/tasks"
+TASK_VERSION: Final = "2025-11-25"
+"""The revision in which a client says of a call that it shall be a task. In later ones the server says so."""
+TASK_CAPABILITY: Final[JsonMapping] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+"""What a server says of itself in that revision."""
 TOOL_LABEL: Final = "tool"
-"""The label of a run that says by which tool it was started."""
+"""The label of a run that is a task: by which tool it was started."""
 
 _TTL_MS: Final = 3_600_000
 _POLL_MS: Final = 1_000
+_PAGE: Final = 50
+_METHODS: Final = {
+    TASK_VERSION: ("tasks/get", "tasks/result", "tasks/list", "tasks/cancel"),
+    **dict.fromkeys(MODERN_PROTOCOL_VERSIONS, ("tasks/get", "tasks/update", "tasks/cancel")),
+}
 
 
 class TaskParams(types.RequestParams):
@@ -41,14 +53,22 @@ def becomes_task(context: Context, tool: McpSkill) -> bool:
     return _knows_tasks(context) and (tool.skill.timeout_s or 0) > LONGEST_S
 
 
-def check_access(context: Context, params: TaskParams) -> None:
+def asks_for_task(context: Context) -> bool:
+    """Whether a client of 2025-11-25, which has introduced itself, wants a task in place of an answer."""
+    is_known = context.protocol_version == TASK_VERSION and context.session.client_capabilities is not None
+    return is_known and context.method == "tools/call" and isinstance((context.params or {}).get("task"), dict)
+
+
+def check_access(context: Context, params: TaskParams | None = None) -> None:
     """See that a request about a task may be answered.
 
     Raises:
-        MCPError: The client does not know tasks, or the header names another one.
+        MCPError: The revision has no such method, the client does not know tasks, or the header names another one.
     """
-    if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+    if context.method not in _METHODS.get(context.protocol_version, ()):
         raise MCPError(types.METHOD_NOT_FOUND, "Method not found")
+    if params is None or context.protocol_version == TASK_VERSION:
+        return
     if not _knows_tasks(context):
         needed: JsonMapping = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, f"The client does not declare `{TASKS}`.", needed)
@@ -56,20 +76,61 @@ def check_access(context: Context, params: TaskParams) -> None:
         raise MCPError(types.HEADER_MISMATCH, "`Mcp-Name` is not the id of the task.")
 
 
-def task_json(record: RunRecord, *, status: str = "working") -> JsonMapping:
-    """A run as a task."""
+def task_json(record: RunRecord, *, status: str = "working", unit: str = "Ms") -> JsonMapping:
+    """A run as a task; 2025-11-25 does not name the `unit`."""
     return {
         "taskId": record.run,
         "status": status,
         "createdAt": timestamp(record.started_ns),
         "lastUpdatedAt": timestamp(record.ended_ns or record.started_ns),
-        "ttlMs": _TTL_MS,
-        "pollIntervalMs": _POLL_MS,
+        f"ttl{unit}": _TTL_MS,
+        f"pollInterval{unit}": _POLL_MS,
     }
+
+
+async def old_task_json(service: Service, record: RunRecord) -> JsonMapping:
+    """A run as a task of 2025-11-25: what it is at, and nothing else."""
+    if record.ended_ns is None:
+        status = "input_required" if await service.questions(record) else "working"
+    elif record.outcome == "canceled":
+        status = "cancelled"
+    else:
+        status = "completed" if record.outcome in {"success", "partial"} else "failed"
+    return task_json(record, status=status, unit="")
+
+
+async def list_tasks(service: Service, caller: Caller, cursor: str) -> JsonMapping:
+    """A page of the caller's tasks, the newest first.
+
+    Raises:
+        InvalidInput: The cursor is none.
+    """
+    where = RunFilter(owner=caller.owner, labels={"door": DOOR}, after=cursor)
+    records = await service.engine.list(limit=_PAGE + 1, where=where)
+    page = records[:_PAGE]
+    tasks = [await old_task_json(service, each) for each in page if TOOL_LABEL in each.labels]
+    return {"tasks": tasks, **({"nextCursor": page[-1].cursor} if len(records) > _PAGE else {})}
+
+
+async def cancel_task(service: Service, context: Context, record: RunRecord) -> JsonMapping:
+    """Stop a task. Only in 2025-11-25 it matters whether it had ended.
+
+    Raises:
+        MCPError: It had.
+    """
+    if context.protocol_version != TASK_VERSION:
+        await service.cancel(record)
+        return {}
+    if record.ended_ns is not None:
+        raise MCPError(types.INVALID_PARAMS, "The task has ended.")
+    await service.cancel(record)
+    return await old_task_json(service, await service.engine.get(record.run))
 
 
 async def show_task(service: Service, context: Context, record: RunRecord, tool: McpSkill) -> JsonMapping:
     """What a task is at, what it asks, or what it came to."""
+    if context.protocol_version == TASK_VERSION:
+        return await old_task_json(service, record)
     if record.ended_ns is None:
         questions = by_key(await service.questions(record))
         if questions and can_ask(context):

@@ -15,10 +15,10 @@ from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Artifact, Result
+from retinue.contract.schema import embed_schema
 from retinue.dialects.agent_http import error_json
 from retinue.dialects.tool_use.tool_name import write_tool_name
 from retinue.engine.blocking import in_thread
-from retinue.servers.schemas import embed_schema
 from retinue.servers.service import read_artifact
 from retinue.tools.workspace import Workspace
 
@@ -66,6 +66,7 @@ class McpSkill:
             description=skill.description,
             input_schema={"type": "object", **skill.input_schema},
             output_schema=output,
+            execution=types.ToolExecution(task_support="optional"),
             annotations=types.ToolAnnotations(
                 read_only_hint="write" not in effects, open_world_hint="network" in effects
             ),

@@ -4,7 +4,6 @@ Each is one file, found like any other extension. What they keep is in SQLite, r
 that is, is settled by the call that is being made: a tool is a plain function, and takes no file.
 """
 
-import os
 import sqlite3
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retinue.errors import Unavailable
-from retinue.sqlite_file import use_wal
+from retinue.sqlite_file import create_private_file, use_wal
 
 _FILE: ContextVar[Path | None] = ContextVar("assistant_store", default=None)
 _SCHEMA: Final = """
@@ -55,9 +54,7 @@ def query(sql: str, *values: object) -> list[Any]:
     if file is None:
         raise Unavailable("The assistant has no file to keep things in.", hint="Ask it through `personal_assistant`.")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # SQLite would create the file with the mode that the umask gives; this one is readable by its owner only.
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        create_private_file(file)
         with closing(sqlite3.connect(file, timeout=10.0)) as connection, connection:
             use_wal(connection)
             connection.executescript(_SCHEMA)
