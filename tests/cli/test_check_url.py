@@ -156,3 +156,18 @@ def test_nothing_hostile_is_sent_before_somebody_has_said_yes(retinue: Give, fol
     assert said.code == 2
     assert "--yes" in said.err
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("http://127.0.0.1:1/", "--agent", "a"), "Not for servers: agent."),
+        (("agent.py", "--hostile", "--yes"), "is none"),
+        (("agent.py", "--header", "authorization:HOME"), "is none"),
+        (("agent.py", "--dialect", "mcp"), "The protocol `mcp` is for servers"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(retinue: Give, folder: Path, words: tuple[str, ...], why: str) -> None:
+    said = retinue("check", *words)
+    assert said.code == 2
+    assert why in said.err

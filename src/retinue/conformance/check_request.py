@@ -14,12 +14,12 @@ from pydantic import ValidationError
 
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.discovery import find_protocols
 from retinue.conformance.judge import DEFAULT_TIMEOUT_S, judge, judge_server
 from retinue.conformance.port import (
     HOSTILE,
     KITS,
+    PROTOCOLS,
     CheckReport,
     CheckSubject,
     OnExchange,
@@ -27,6 +27,7 @@ from retinue.conformance.port import (
     ProbeExchange,
     RequestTemplate,
 )
+from retinue.conformance.probe_session import ProbeSession
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
 from retinue.conformance.subjects.web_server import TaskEndpoint, WebServer
 from retinue.contract.definition import Definition
@@ -147,26 +148,30 @@ async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = N
     Raises:
         RetinueError: It is no URL that can be asked, or nothing that can be judged is spoken there.
     """
+    names = ("definition", "agent", "target", "partial_target", "environment")
+    if unused := [name.replace("_", "-") for name in names if getattr(request, name)]:
+        hint = "A server is asked by --instruction, --operation and --param."
+        raise InvalidInput(f"Not for servers: {', '.join(unused)}.", hint=hint)
     instruction = request.instruction or "Hello! What can you do?"
     template = RequestTemplate(instruction=instruction, parameters=dict(request.parameters))
     options: dict[str, Any] = {"template": template, "timeout_s": request.timeout_s, "on_exchange": on_exchange}
     reports: list[CheckReport] = []
     server = WebServer(request.words, credentials=_credentials(request.headers))
-    search = Conversation(server, server.url.text, "", **options)
+    search = ProbeSession(server, server.url.text, "", **options)
     hostile_to: set[str] = set()
     for each in await find_protocols(search, request.dialect):
         facts = {"edition": each.edition, "place": each.url, "found out": each.why}
         facts = {name: value for name, value in facts.items() if value}
         places = {"card_url": each.card_url, "operation": request.operation or ""}
-        talk = Conversation(server, each.url, each.edition, **places, **options)
-        reports.append(await judge_server(talk, each.protocol, facts=facts))
+        session = ProbeSession(server, each.url, each.edition, **places, **options)
+        reports.append(await judge_server(session, each.protocol, facts=facts))
         if each.protocol == "agent_json" and each.url:
             endpoint = TaskEndpoint(server, each.url)
             reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
         if request.is_hostile and each.protocol not in hostile_to:
             hostile_to.add(each.protocol)
-            talk = Conversation(server, each.url, each.edition, **places, **options)
-            reports.append(await judge_server(talk, HOSTILE, facts=facts))
+            session = ProbeSession(server, each.url, each.edition, **places, **options)
+            reports.append(await judge_server(session, HOSTILE, facts=facts))
     return tuple(reports)
 
 
@@ -213,6 +218,13 @@ async def _find_subject(request: CheckRequest, definition: Definition | None) ->
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
     if request.is_url:
         raise InvalidInput(f"{request.words[:200]!r} is a URL.", hint="`retinue check` judges it.")
+    if request.headers or request.is_hostile or request.dialect in PROTOCOLS:
+        what = (
+            f"The protocol `{request.dialect}` is"
+            if request.dialect in PROTOCOLS
+            else "Headers and hostile requests are"
+        )
+        raise InvalidInput(f"{what} for servers, and {request.words[:80]!r} is none.", hint="Name the URL of one.")
     if request.words.lower().endswith(".md"):
         path = Path(request.words)
         own = definition or with_operations(_definition(path, request.agent))

@@ -6,11 +6,11 @@ from typing import Final, cast
 from urllib.parse import urljoin
 
 from retinue.conformance.answer_checks import object_at, object_in, objects_at
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.kits import mcp
 from retinue.conformance.kits.a2a_conversation import BINDINGS
 from retinue.conformance.kits.rpc import error_of, response_of
 from retinue.conformance.port import PROTOCOLS, ProbeExchange
+from retinue.conformance.probe_session import ProbeSession
 from retinue.contract.json import JsonObject
 from retinue.errors import InvalidInput
 
@@ -35,11 +35,11 @@ class SpokenProtocol:
     card_url: str = ""
 
 
-async def find_protocols(talk: Conversation, only: str | None = None) -> tuple[SpokenProtocol, ...]:
-    """Everything that is spoken at the URL of the conversation, which is held here.
+async def find_protocols(session: ProbeSession, only: str | None = None) -> tuple[SpokenProtocol, ...]:
+    """Everything that is spoken at the URL of a session, in which it is asked for here.
 
     Args:
-        talk: Its URL is the user's.
+        session: Its URL is the user's.
         only: The protocol that is meant; any when absent.
 
     Raises:
@@ -47,8 +47,8 @@ async def find_protocols(talk: Conversation, only: str | None = None) -> tuple[S
     """
     protocols: list[SpokenProtocol] = []
     if only != "mcp":
-        for url in _card_places(talk.url):
-            exchange = await talk.ask(url, "Is there a card?", url, method="GET")
+        for url in _card_places(session.url):
+            exchange = await session.ask(url, "Is there a card?", url, method="GET")
             card = object_in(exchange.text or "") if exchange.status == 200 else None
             for each in () if card is None else _in_card(card, url):
                 if only in (None, each.protocol) and all(
@@ -56,19 +56,19 @@ async def find_protocols(talk: Conversation, only: str | None = None) -> tuple[S
                 ):
                     protocols.append(each)
     if only in (None, "mcp"):
-        place = talk.server.url
-        for url in dict.fromkeys((talk.url, *((urljoin(talk.url, "/mcp"),) if place.target == "/" else ()))):
-            editions = [edition for edition in mcp.EDITIONS if await _speaks_mcp(talk, url, edition)]
+        place = session.server.url
+        for url in dict.fromkeys((session.url, *((urljoin(session.url, "/mcp"),) if place.target == "/" else ()))):
+            editions = [edition for edition in mcp.EDITIONS if await _speaks_mcp(session, url, edition)]
             protocols += [
                 SpokenProtocol("mcp", each, url, f"it was greeted as a client of {each} does") for each in editions
             ]
             if editions:
                 break
     if not protocols:
-        tried = "; ".join(_outcome(exchange) for exchange in talk.exchanges.values())
+        tried = "; ".join(_outcome(exchange) for exchange in session.exchanges.values())
         raise InvalidInput(
-            f"Nothing that can be judged is spoken at {talk.url[:200]!r}. {tried}"[:2_000],
-            hint=f"Name the URL of a card or of an endpoint. What can be judged: {', '.join(PROTOCOLS)}.",
+            f"Nothing that can be judged is spoken at {session.url[:200]!r}. {tried}"[:2_000],
+            hint=f"Name the URL of a card or an endpoint of {', '.join(PROTOCOLS)}; --header sends a key.",
             suggestions=PROTOCOLS,
         )
     return tuple(protocols)
@@ -102,8 +102,8 @@ def _in_card(card: JsonObject, url: str) -> Iterator[SpokenProtocol]:
         yield SpokenProtocol("agent_json", "", urljoin(url, place) if place else "", why, card_url=url)
 
 
-async def _speaks_mcp(talk: Conversation, url: str, edition: str) -> bool:
-    exchange = await mcp.greet(talk, f"{edition} at {url}", url, edition)
+async def _speaks_mcp(session: ProbeSession, url: str, edition: str) -> bool:
+    exchange = await mcp.greet(session, f"{edition} at {url}", url, edition)
     body = response_of(exchange)
     if exchange.status == 401:  # somebody who wants to know who asks may be one
         return False

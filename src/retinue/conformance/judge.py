@@ -13,7 +13,6 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final
 
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.port import (
     HOSTILE,
     KITS,
@@ -30,6 +29,7 @@ from retinue.conformance.port import (
     Requirement,
     RequirementVerdict,
 )
+from retinue.conformance.probe_session import ProbeSession
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
 from retinue.dialects import dialect as dialect_of
@@ -77,33 +77,33 @@ async def judge(
     return CheckReport(subject.name, dialect_kit.dialect, dialect_kit.version, verdicts, in_order, dict(facts or {}))
 
 
-async def judge_server(conversation: Conversation, protocol: str, *, facts: JsonMapping | None = None) -> CheckReport:
-    """Judge a server by everything that a protocol asks in the edition of the conversation, which is held here.
+async def judge_server(session: ProbeSession, protocol: str, *, facts: JsonMapping | None = None) -> CheckReport:
+    """Judge a server by everything that a protocol asks in the edition of the session, in which it is asked here.
 
     Args:
-        conversation: That is to be held.
+        session: With the server; nothing has been asked in it.
         protocol: What it speaks.
         facts: What else the report should say.
     """
-    protocol_kit = kit(protocol, conversation.edition)
-    await import_module(f"{__package__}.kits.{protocol}").converse(conversation)
+    protocol_kit = kit(protocol, session.edition)
+    await import_module(f"{__package__}.kits.{protocol}").converse(session)
     verdicts: list[RequirementVerdict] = []
     excluded: dict[str, list[str]] = {}
     for requirement in protocol_kit.requirements:
-        applicable = tuple(each for each in requirement.probes if each not in conversation.inapplicable)
-        if (why := conversation.inapplicable.get(requirement.probes[0])) is not None:
+        applicable = tuple(each for each in requirement.probes if each not in session.inapplicable)
+        if (why := session.inapplicable.get(requirement.probes[0])) is not None:
             excluded.setdefault(why, []).append(requirement.id.partition("/")[2])
             continue
-        exchanges = dict(conversation.exchanges)
+        exchanges = dict(session.exchanges)
         for name in () if applicable == ALL else applicable:
-            exchanges.setdefault(name, ProbeExchange(conversation.probe(name), "", error=_UNASKED))
+            exchanges.setdefault(name, ProbeExchange(session.probe(name), "", error=_UNASKED))
         check = protocol_kit.checks[requirement.id]
         verdicts.append(_verdict(replace(requirement, probes=applicable), check, exchanges))
     details = dict(facts or {})
     if excluded:
         details["not judged"] = "; ".join(f"{', '.join(names)}: {why}" for why, names in excluded.items())
-    in_order = tuple(conversation.exchanges.values())
-    return CheckReport(conversation.server.name, protocol, protocol_kit.version, tuple(verdicts), in_order, details)
+    in_order = tuple(session.exchanges.values())
+    return CheckReport(session.server.name, protocol, protocol_kit.version, tuple(verdicts), in_order, details)
 
 
 _UNASKED: Final = "It was not asked, since an answer that it needs did not come."

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.judge import judge_server
 from retinue.conformance.port import CheckReport, RequestTemplate
+from retinue.conformance.probe_session import ProbeSession
 from retinue.conformance.subjects.web_server import WebServer
 
 JSON: Final = "application/json"
@@ -158,8 +158,10 @@ def judged_server(
             server = WebServer(address, credentials=KEY)
             template = RequestTemplate(instruction="Hello!", parameters=more.pop("parameters", {}))
             url, card_url = f"{address}{path}", f"{address}{more.pop('card', '')}"
-            talk = Conversation(server, url, edition, template=template, timeout_s=timeout_s, card_url=card_url, **more)
-            return await judge_server(talk, protocol)
+            session = ProbeSession(
+                server, url, edition, template=template, timeout_s=timeout_s, card_url=card_url, **more
+            )
+            return await judge_server(session, protocol)
 
     return asyncio.run(conduct())
 

@@ -10,12 +10,12 @@ from retinue.conformance.answer_checks import (
     object_in,
     objects_at,
 )
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.kits.rpc import (
     bodies,
     response_of,
 )
 from retinue.conformance.port import ProbeExchange
+from retinue.conformance.probe_session import ProbeSession
 from retinue.conformance.subjects.web_server import EVENTS
 from retinue.contract.json import JsonObject, JsonValue
 
@@ -53,11 +53,11 @@ _OPERATIONS: Final[Mapping[str, _Operation]] = {
 }
 
 
-class _Client:
-    """Asks for operations, and knows how the edition of the conversation writes them."""
+class _A2AClient:
+    """Asks for operations, and knows how the edition of its session writes them."""
 
-    def __init__(self, talk: Conversation) -> None:
-        self.talk, self.edition = talk, talk.edition
+    def __init__(self, session: ProbeSession) -> None:
+        self.session, self.edition = session, session.edition
         self.headers = {} if self.edition == OLDER else {"a2a-version": "1.0"}
 
     async def call(
@@ -76,19 +76,19 @@ class _Client:
         if self.edition != HTTP_JSON:
             method = words.older if self.edition == OLDER else operation
             body: JsonObject = {"jsonrpc": "2.0", "id": name, "method": method, "params": params}
-            return await self.talk.ask(name, about, headers=headers, body=body, anonymous=anonymous)
+            return await self.session.ask(name, about, headers=headers, body=body, anonymous=anonymous)
         rest = dict(params)
         path = re.sub(r"\{(\w+)\}", lambda match: url_quote(str(rest.pop(match[1])), safe=""), words.path)
         query = urlencode({key: str(value) for key, value in rest.items()}) if words.method == "GET" else ""
-        url = f"{self.talk.url.rstrip('/')}{path}{'?' if query else ''}{query}"
+        url = f"{self.session.url.rstrip('/')}{path}{'?' if query else ''}{query}"
         content: JsonObject | None = None if words.method == "GET" else rest
-        return await self.talk.ask(
+        return await self.session.ask(
             name, about, url, method=words.method, headers=headers, body=content, anonymous=anonymous
         )
 
     def message(self, name: str, **members: JsonValue) -> JsonObject:
         """The parameters that send the user's words in a message called `name`."""
-        older, template = self.edition == OLDER, self.talk.template
+        older, template = self.edition == OLDER, self.session.template
         words: JsonObject = {"text": template.instruction}
         parts: list[JsonValue] = [{"kind": "text", **words} if older else words]
         if template.parameters:
@@ -100,10 +100,10 @@ class _Client:
         return {"message": {**message, **members}, **({"configuration": {"blocking": True}} if older else {})}
 
 
-async def converse(talk: Conversation) -> None:
+async def converse(session: ProbeSession) -> None:
     """Hold the whole conversation."""
-    client = _Client(talk)
-    exchange = await talk.ask("card", "The card of the agent.", talk.card_url, method="GET")
+    client = _A2AClient(session)
+    exchange = await session.ask("card", "The card of the agent.", session.card_url, method="GET")
     card = object_in(exchange.text or "") or {}
     await _converse_on_tasks(client)
     await _converse_on_streams(client, claimed=object_at(card, "capabilities").get("streaming") is True)
@@ -113,8 +113,8 @@ async def converse(talk: Conversation) -> None:
     await client.call("cancel_unknown", "It names a task that there is not.", "CancelTask", {"id": _UNKNOWN})
 
 
-async def _converse_on_tasks(client: _Client) -> None:
-    talk = client.talk
+async def _converse_on_tasks(client: _A2AClient) -> None:
+    session = client.session
     exchange = await client.call("send", "A message as it should be.", "SendMessage", client.message("send"))
     await client.call("again", "The same words in another message.", "SendMessage", client.message("again"))
     odd: JsonObject = {**client.message("unknown_field"), "unheardOf": {"a": 1}}
@@ -129,14 +129,14 @@ async def _converse_on_tasks(client: _Client) -> None:
     task = task_in(exchange)
     if task is None:
         if result_of(exchange) is not None:
-            talk.skip("the server answers with messages, and has no tasks", *names)
+            session.skip("the server answers with messages, and has no tasks", *names)
         return
     task_id = str(task.get("id"))
     await client.call("get", "The task of before.", "GetTask", {"id": task_id})
     short: JsonObject = {"id": task_id, "historyLength": 1}
     await client.call("get_short", "The task, with one message of its history.", "GetTask", short)
     if client.edition == OLDER:
-        talk.skip("version 0.3 has no such method over JSON-RPC", "list", "list_page")
+        session.skip("version 0.3 has no such method over JSON-RPC", "list", "list_page")
     else:
         await client.call("list", "All tasks.", "ListTasks", {})
         await client.call("list_page", "One task of the list.", "ListTasks", {"pageSize": 1})
@@ -147,54 +147,56 @@ async def _converse_on_tasks(client: _Client) -> None:
         params = client.message("send_ended", taskId=task_id)
         await client.call("send_ended", "The message is for a task that has ended.", "SendMessage", params)
     else:
-        talk.skip("the task does not end", "send_ended")
+        session.skip("the task does not end", "send_ended")
 
 
-async def _converse_on_streams(client: _Client, *, claimed: bool) -> None:
-    talk = client.talk
+async def _converse_on_streams(client: _A2AClient, *, claimed: bool) -> None:
+    session = client.session
     stream = ("stream", "A message whose task is to be streamed.", "SendStreamingMessage", client.message("stream"))
     if not claimed:
-        talk.skip("the card claims no streaming", "stream", "subscribe_unknown", "subscribe_ended")
+        session.skip("the card claims no streaming", "stream", "subscribe_unknown", "subscribe_ended")
         await client.call("stream_unclaimed", stream[1], *stream[2:])
         return
-    talk.skip("the card claims streaming", "stream_unclaimed")
+    session.skip("the card claims streaming", "stream_unclaimed")
     await client.call(*stream)
     if client.edition == HTTP_JSON:  # where the text of 1.0 subscribes by POST, and its protobuf by GET
         return
     unknown: JsonObject = {"id": _UNKNOWN}
     await client.call("subscribe_unknown", "It names a task that there is not.", "SubscribeToTask", unknown)
-    task = task_in(talk.exchanges["send"])
+    task = task_in(session.exchanges["send"])
     if client.edition != OLDER and is_ended(task) and task is not None:
         params: JsonObject = {"id": str(task.get("id"))}
         await client.call("subscribe_ended", "It names a task that has ended.", "SubscribeToTask", params)
     else:
-        talk.skip("there is no task that has ended, or the version asks nothing of it", "subscribe_ended")
+        session.skip("there is no task that has ended, or the version asks nothing of it", "subscribe_ended")
 
 
-async def _converse_on_capabilities(client: _Client, card: JsonObject) -> None:
-    talk, capabilities = client.talk, object_at(card, "capabilities")
+async def _converse_on_capabilities(client: _A2AClient, card: JsonObject) -> None:
+    session, capabilities = client.session, object_at(card, "capabilities")
     if capabilities.get("pushNotifications") is True:
-        talk.skip("the card claims push notifications, which would need an address to send them to", "push_unclaimed")
+        session.skip(
+            "the card claims push notifications, which would need an address to send them to", "push_unclaimed"
+        )
     else:
         about = "It asks for what the card does not claim."
         params: JsonObject = {"id" if client.edition == OLDER else "taskId": _UNKNOWN}
         await client.call("push_unclaimed", about, "ListTaskPushNotificationConfigs", params)
     if capabilities.get("extendedAgentCard") is True or card.get("supportsAuthenticatedExtendedCard") is True:
-        talk.skip("the card claims an extended card", "extended_unclaimed")
+        session.skip("the card claims an extended card", "extended_unclaimed")
     else:
         await client.call("extended_unclaimed", "It asks for a card that is not claimed.", "GetExtendedAgentCard", {})
     if card.get("security") or card.get("securityRequirements"):
         about = "It is asked without credentials."
         await client.call("anonymous", about, "GetTask", {"id": _UNKNOWN}, anonymous=True)
     else:
-        talk.skip("the card requires no credentials", "anonymous")
+        session.skip("the card requires no credentials", "anonymous")
 
 
-async def _converse_on_errors(client: _Client) -> None:
-    talk, headers = client.talk, client.headers
+async def _converse_on_errors(client: _A2AClient) -> None:
+    session, headers = client.session, client.headers
     unknown: JsonObject = {"id": _UNKNOWN}
     if client.edition == OLDER:
-        talk.skip("version 0.3 has no such header", "version", "version_patch", "version_empty")
+        session.skip("version 0.3 has no such header", "version", "version_patch", "version_empty")
     else:
         await client.call("version", "It wants a version that there is not.", "GetTask", unknown, version="99.0")
         await client.call("version_patch", "It names a patch of the version.", "GetTask", unknown, version="1.0.9")
@@ -202,20 +204,20 @@ async def _converse_on_errors(client: _Client) -> None:
     await client.call("no_message", "It sends no message.", "SendMessage", {})
     no_parts: JsonObject = {**client.message("no_parts"), "message": {"messageId": "check-no-parts", "role": "user"}}
     await client.call("no_parts", "Its message has no parts.", "SendMessage", no_parts)
-    url = talk.url.rstrip("/")
+    url = session.url.rstrip("/")
     if client.edition == HTTP_JSON:
-        await talk.ask(
+        await session.ask(
             "cut_off", "It is JSON that was cut off.", f"{url}/message:send", headers=headers, body=b'{"mess'
         )
-        await talk.ask("unknown_method", "There is no such path.", f"{url}/unheard-of", headers=headers, body={})
+        await session.ask("unknown_method", "There is no such path.", f"{url}/unheard-of", headers=headers, body={})
         return
-    await talk.ask("cut_off", "It is JSON that was cut off.", headers=headers, body=b'{"jsonrpc": "2.0", "id": 1, ')
-    await talk.ask("no_request", "It is JSON, and no request.", headers=headers, body={"id": "no_request", "a": 1})
+    await session.ask("cut_off", "It is JSON that was cut off.", headers=headers, body=b'{"jsonrpc": "2.0", "id": 1, ')
+    await session.ask("no_request", "It is JSON, and no request.", headers=headers, body={"id": "no_request", "a": 1})
     body: JsonObject = {"jsonrpc": "2.0", "id": "unknown_method", "method": "unheardOf", "params": {}}
-    await talk.ask("unknown_method", "There is no such method.", headers=headers, body=body)
+    await session.ask("unknown_method", "There is no such method.", headers=headers, body=body)
     number: JsonObject = {"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": unknown}
     number["method"] = "tasks/get" if client.edition == OLDER else "GetTask"
-    await talk.ask("number_id", "The id of the request is a number.", headers=headers, body=number)
+    await session.ask("number_id", "The id of the request is a number.", headers=headers, body=number)
 
 
 # Answers in any edition.

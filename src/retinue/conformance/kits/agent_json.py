@@ -23,9 +23,9 @@ from retinue.conformance.answer_checks import (
     quote_member,
     strict_object,
 )
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.kits.rpc import is_text
 from retinue.conformance.port import ProbeExchange
+from retinue.conformance.probe_session import ProbeSession
 from retinue.contract import json
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.names import fold
@@ -35,52 +35,55 @@ from retinue.errors import InvalidDefinition, ParseError
 # The conversation.
 
 
-async def converse(talk: Conversation) -> None:
+async def converse(session: ProbeSession) -> None:
     """Hold the whole conversation."""
-    card = object_in((await talk.ask("card", "The card of the agent.", talk.card_url, method="GET")).text or "") or {}
-    await _converse_on_tasks(talk)
+    card = (
+        object_in((await session.ask("card", "The card of the agent.", session.card_url, method="GET")).text or "")
+        or {}
+    )
+    await _converse_on_tasks(session)
     skills = [skill for skill in _skills(card) if is_text(skill.get("endpoint")) and is_text(skill.get("name"))]
-    own = [skill for skill in skills if talk.operation and fold(str(skill["name"])) == fold(talk.operation)]
+    own = [skill for skill in skills if session.operation and fold(str(skill["name"])) == fold(session.operation)]
     harmless = [skill for skill in skills if str(skill.get("method")).upper() == "GET"]
     why = "no skill is named by --operation, and none is read by GET"
     needy = [skill for skill in own or harmless if object_at(skill, "input_schema").get("required")]
     easy = own or [skill for skill in harmless if skill not in needy]
     if easy:
-        parameters = dict(talk.template.parameters) if own else {}
-        await _call(talk, "skill", "A skill is called as it should be.", easy[0], parameters)
+        parameters = dict(session.template.parameters) if own else {}
+        await _call(session, "skill", "A skill is called as it should be.", easy[0], parameters)
     else:
-        talk.skip(f"{why} and needs nothing", "skill")
+        session.skip(f"{why} and needs nothing", "skill")
     if needy:
-        await _call(talk, "no_parameters", "It leaves out what the skill requires.", needy[0], {})
+        await _call(session, "no_parameters", "It leaves out what the skill requires.", needy[0], {})
     else:
-        talk.skip(f"{why} and requires something", "no_parameters")
+        session.skip(f"{why} and requires something", "no_parameters")
     if skills:
         place = f"{str(skills[0]['endpoint']).rstrip('/')}-unheard-of"
-        await talk.ask("unknown_skill", "There is no such route.", urljoin(talk.card_url, place), body={})
-        place = urljoin(talk.card_url, str(skills[0]["endpoint"]))
-        await talk.ask(
+        await session.ask("unknown_skill", "There is no such route.", urljoin(session.card_url, place), body={})
+        place = urljoin(session.card_url, str(skills[0]["endpoint"]))
+        await session.ask(
             "wrong_method", "The route is asked in a way that it does not know.", place, method="PATCH", body={}
         )
     else:
-        talk.skip("the card has no skills", "unknown_skill", "wrong_method")
+        session.skip("the card has no skills", "unknown_skill", "wrong_method")
 
 
-async def _converse_on_tasks(talk: Conversation) -> None:
-    if not talk.url:
+async def _converse_on_tasks(session: ProbeSession) -> None:
+    if not session.url:
         return
-    message: JsonObject = {"role": "user", "parts": [{"type": "text", "text": talk.template.instruction}]}
-    await talk.ask("task", "A task as it should be.", body={"id": "check-task", "message": message})
-    await talk.ask("no_message", "It is JSON, and holds no message.", body={"metadata": {}})
-    await talk.ask("cut_off", "It is JSON that was cut off.", body=b'{"message": {"role": "us')
+    message: JsonObject = {"role": "user", "parts": [{"type": "text", "text": session.template.instruction}]}
+    await session.ask("task", "A task as it should be.", body={"id": "check-task", "message": message})
+    await session.ask("no_message", "It is JSON, and holds no message.", body={"metadata": {}})
+    await session.ask("cut_off", "It is JSON that was cut off.", body=b'{"message": {"role": "us')
 
 
 async def _call(
-    talk: Conversation, name: str, about: str, skill: JsonObject, parameters: Mapping[str, JsonValue]
+    session: ProbeSession, name: str, about: str, skill: JsonObject, parameters: Mapping[str, JsonValue]
 ) -> None:
-    url, method = urljoin(talk.card_url, str(skill["endpoint"])), str(skill.get("method") or "POST").upper()
+    url, method = urljoin(session.card_url, str(skill["endpoint"])), str(skill.get("method") or "POST").upper()
     if method == "GET" and parameters:
         url += f"?{urlencode({key: str(value) for key, value in parameters.items()})}"
-    await talk.ask(name, about, url, method=method, body=None if method == "GET" else dict(parameters))
+    await session.ask(name, about, url, method=method, body=None if method == "GET" else dict(parameters))
 
 
 # Checks.

@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Final
 
 from retinue.conformance.answer_checks import CheckTable, all_answers, each_answer, object_in, quote
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.kits import a2a_conversation as a2a, mcp
 from retinue.conformance.kits.rpc import error_of, response_of
 from retinue.conformance.port import ProbeExchange
+from retinue.conformance.probe_session import ProbeSession
 from retinue.contract import json
 from retinue.contract.json import JsonObject
 
@@ -29,33 +29,33 @@ _MARK: Final = "x-retinue-injected"
 # The conversation.
 
 
-def _harmless_request(talk: Conversation) -> tuple[str, dict[str, str], JsonObject]:
-    """Where something that has no effect can be asked in the conversation's edition, with which headers, and it."""
+def _harmless_request(session: ProbeSession) -> tuple[str, dict[str, str], JsonObject]:
+    """Where something that has no effect can be asked in the edition of a session, with which headers, and it."""
     rpc: JsonObject = {"jsonrpc": "2.0", "id": "hostile"}
     unknown: JsonObject = {"id": "00000000-0000-4000-8000-000000000000"}
     accept = {"accept": "application/json, text/event-stream"}
-    match talk.edition:
+    match session.edition:
         case a2a.OLDER:
-            return talk.url, {}, {**rpc, "method": "tasks/get", "params": unknown}
+            return session.url, {}, {**rpc, "method": "tasks/get", "params": unknown}
         case a2a.JSON_RPC:
-            return talk.url, {"a2a-version": "1.0"}, {**rpc, "method": "GetTask", "params": unknown}
+            return session.url, {"a2a-version": "1.0"}, {**rpc, "method": "GetTask", "params": unknown}
         case a2a.HTTP_JSON:
-            return f"{talk.url.rstrip('/')}/message:send", {"a2a-version": "1.0"}, {"metadata": {}}
+            return f"{session.url.rstrip('/')}/message:send", {"a2a-version": "1.0"}, {"metadata": {}}
         case mcp.HANDSHAKE:
-            return talk.url, accept, {**rpc, "method": "ping", "params": {}}
+            return session.url, accept, {**rpc, "method": "ping", "params": {}}
         case mcp.STATELESS:
             headers = {**accept, "mcp-protocol-version": mcp.STATELESS, "mcp-method": "server/discover"}
-            return talk.url, headers, {**rpc, "method": "server/discover", "params": {}}
+            return session.url, headers, {**rpc, "method": "server/discover", "params": {}}
         case _:
-            return talk.url or talk.card_url, {}, {"metadata": {}}
+            return session.url or session.card_url, {}, {"metadata": {}}
 
 
-async def converse(talk: Conversation) -> None:
+async def converse(session: ProbeSession) -> None:
     """Send all of it, what takes long at the end, and see that the server still answers."""
-    url, headers, body = _harmless_request(talk)
+    url, headers, body = _harmless_request(session)
 
     async def send(name: str, about: str, content: bytes, **more: str) -> ProbeExchange:
-        return await talk.ask(name, about, url, headers={**headers, **more}, body=content)
+        return await session.ask(name, about, url, headers={**headers, **more}, body=content)
 
     text = json.dumps(body).encode()
     end = text[:-1]
@@ -71,16 +71,16 @@ async def converse(talk: Conversation) -> None:
         "odd_version", "Its version is no version.", text, **{"a2a-version": "' OR 1", "mcp-protocol-version": "-1"}
     )
     for name, path in (("path", "/%2e%2e/%2e%2e/%2e%2e/etc/passwd"), ("path_encoded", "/..%2f..%2f..%2fetc%2fpasswd")):
-        await talk.ask(name, "It asks for a file of the machine.", path, method="GET")
+        await session.ask(name, "It asks for a file of the machine.", path, method="GET")
     about = "A line break in the path is followed by a header."
-    await talk.ask("injection", about, f"/unheard-of%0d%0a{_MARK}:%20yes", method="GET")
-    await _converse_on_connections(talk, url, headers, text)
+    await session.ask("injection", about, f"/unheard-of%0d%0a{_MARK}:%20yes", method="GET")
+    await _converse_on_connections(session, url, headers, text)
     await send("after", "The harmless request of before.", text)
 
 
-async def _converse_on_connections(talk: Conversation, url: str, headers: Mapping[str, str], content: bytes) -> None:
-    place = talk.server.place(url)
-    own = {"host": place.authority, "content-type": "application/json", **headers, **talk.server.credentials}
+async def _converse_on_connections(session: ProbeSession, url: str, headers: Mapping[str, str], content: bytes) -> None:
+    place = session.server.place(url)
+    own = {"host": place.authority, "content-type": "application/json", **headers, **session.server.credentials}
     head = f"POST {place.target} HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in own.items())
 
     async def endless() -> AsyncGenerator[bytes]:
@@ -108,20 +108,22 @@ async def _converse_on_connections(talk: Conversation, url: str, headers: Mappin
 
     async def send_one(name: str) -> ProbeExchange:
         pieces, about = probes[name]
-        return await talk.server.send_raw(
-            talk.probe(name, about), pieces(), about=about, timeout_s=_PATIENCE * talk.timeout_s
+        return await session.server.send_raw(
+            session.probe(name, about), pieces(), about=about, timeout_s=_PATIENCE * session.timeout_s
         )
 
     for exchange in await asyncio.gather(*map(send_one, probes)):
-        talk.keep(exchange)
+        session.keep(exchange)
     about = f"One of {_CONNECTIONS} requests at the same time."
     crowd = (
-        talk.server.send_raw(talk.probe("crowd", about), whole(), about=about, timeout_s=_PATIENCE * talk.timeout_s)
+        session.server.send_raw(
+            session.probe("crowd", about), whole(), about=about, timeout_s=_PATIENCE * session.timeout_s
+        )
         for _ in range(_CONNECTIONS)
     )
     exchanges = await asyncio.gather(*crowd)
     # The worst of them stands for all.
-    talk.keep(next((each for each in exchanges if each.status is None), exchanges[0]))
+    session.keep(next((each for each in exchanges if each.status is None), exchanges[0]))
 
 
 # Checks.

@@ -21,7 +21,6 @@ from retinue.conformance.answer_checks import (
     quote_member,
     strict_object,
 )
-from retinue.conformance.conversation import Conversation
 from retinue.conformance.kits.rpc import (
     error_of,
     expect_code,
@@ -32,6 +31,7 @@ from retinue.conformance.kits.rpc import (
     sse_data,
 )
 from retinue.conformance.port import ProbeExchange
+from retinue.conformance.probe_session import ProbeSession
 from retinue.conformance.subjects.web_server import EVENTS
 from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.schema import check_schema, compile as compile_schema
@@ -51,20 +51,20 @@ _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 # The conversation.
 
 
-async def greet(talk: Conversation, name: str, url: str, edition: str, *, version: str = "") -> ProbeExchange:
+async def greet(session: ProbeSession, name: str, url: str, edition: str, *, version: str = "") -> ProbeExchange:
     """Greet a server as a client of `edition` does, or of `version` where a handshake names another."""
     if edition == STATELESS:
-        return await _Client(talk, url, edition).call(name, "It asks what is spoken.", "server/discover")
+        return await _McpClient(session, url, edition).call(name, "It asks what is spoken.", "server/discover")
     params: JsonObject = {"protocolVersion": version or HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
-    return await _Client(talk, url, edition).call(name, "A client introduces itself.", "initialize", params)
+    return await _McpClient(session, url, edition).call(name, "A client introduces itself.", "initialize", params)
 
 
-class _Client:
+class _McpClient:
     """Sends requests as a client of one edition does."""
 
-    def __init__(self, talk: Conversation, url: str, edition: str) -> None:
-        self.talk, self.url, self.edition = talk, url, edition
-        self.session: dict[str, str] = {}
+    def __init__(self, session: ProbeSession, url: str, edition: str) -> None:
+        self.session, self.url, self.edition = session, url, edition
+        self.session_headers: dict[str, str] = {}
 
     async def call(
         self,
@@ -79,7 +79,7 @@ class _Client:
     ) -> ProbeExchange:
         """Send a request; `headers` and `meta` win over what belongs there, and an empty header is left out."""
         body: JsonObject = {"jsonrpc": "2.0", "id": request_id or name, "method": method}
-        own = {**_ACCEPT, **self.session}
+        own = {**_ACCEPT, **self.session_headers}
         content: JsonObject = dict(params or {})
         if self.edition == STATELESS:
             whole: JsonObject = {"protocolVersion": STATELESS, "clientInfo": _CLIENT, "clientCapabilities": {}}
@@ -90,22 +90,25 @@ class _Client:
         if content:
             body["params"] = content
         present = {key: value for key, value in {**own, **(headers or {})}.items() if value}
-        return await self.talk.ask(name, about, self.url, headers=present, body=body)
+        return await self.session.ask(name, about, self.url, headers=present, body=body)
 
 
-async def converse(talk: Conversation) -> None:
+async def converse(session: ProbeSession) -> None:
     """Hold the whole conversation."""
-    client = _Client(talk, talk.url, talk.edition)
-    first = await greet(talk, "greeting", talk.url, talk.edition)
+    client = _McpClient(session, session.url, session.edition)
+    first = await greet(session, "greeting", session.url, session.edition)
     result = object_at(response_of(first), "result")
     version = str(result.get("protocolVersion"))
-    if talk.edition == HANDSHAKE:
-        session = first.headers.get("mcp-session-id", "")
-        client.session = {"mcp-protocol-version": version, **({"mcp-session-id": session} if session else {})}
-        await greet(talk, "another_version", talk.url, talk.edition, version="1999-01-01")
+    if session.edition == HANDSHAKE:
+        session_id = first.headers.get("mcp-session-id", "")
+        client.session_headers = {
+            "mcp-protocol-version": version,
+            **({"mcp-session-id": session_id} if session_id else {}),
+        }
+        await greet(session, "another_version", session.url, session.edition, version="1999-01-01")
         body: JsonObject = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         about = "The client is ready."
-        await talk.ask("notification", about, headers={**_ACCEPT, **client.session}, body=body)
+        await session.ask("notification", about, headers={**_ACCEPT, **client.session_headers}, body=body)
         await client.call("ping", "Is anybody there?", "ping")
         await client.call("number_id", "The id of the request is a number.", "ping", request_id=7)
     else:
@@ -114,13 +117,13 @@ async def converse(talk: Conversation) -> None:
     await _converse_on_tools(client, claimed="tools" in capabilities)
     await _converse_on_lists(client, capabilities)
     await _converse_on_errors(client, version)
-    await (_converse_on_headers(client) if talk.edition == STATELESS else _converse_on_sessions(client))
+    await (_converse_on_headers(client) if session.edition == STATELESS else _converse_on_sessions(client))
 
 
-async def _converse_on_tools(client: _Client, *, claimed: bool) -> None:
-    talk, names = client.talk, ("tools", "tools_again", "bad_cursor", "unknown_tool", "call", "bad_arguments")
+async def _converse_on_tools(client: _McpClient, *, claimed: bool) -> None:
+    session, names = client.session, ("tools", "tools_again", "bad_cursor", "unknown_tool", "call", "bad_arguments")
     if not claimed:
-        talk.skip("the server claims no tools", *names)
+        session.skip("the server claims no tools", *names)
         return
     exchange = await client.call("tools", "Which tools are there?", "tools/list")
     await client.call("tools_again", "Which tools are there, once more?", "tools/list")
@@ -130,30 +133,30 @@ async def _converse_on_tools(client: _Client, *, claimed: bool) -> None:
     await client.call("unknown_tool", "It calls a tool that there is not.", "tools/call", unknown)
     tools = _tools(exchange)
     harmless = [tool for tool in tools if object_at(tool, "annotations").get("readOnlyHint") is True]
-    own = [tool for tool in tools if tool.get("name") == talk.operation]
+    own = [tool for tool in tools if tool.get("name") == session.operation]
     needy = [tool for tool in own or harmless if object_at(tool, "inputSchema").get("required")]
     easy = own or [tool for tool in harmless if tool not in needy]
     why = "no tool is named by --operation, and none says that it only reads"
     if easy:
-        params: JsonObject = {"name": easy[0]["name"], "arguments": dict(talk.template.parameters) if own else {}}
+        params: JsonObject = {"name": easy[0]["name"], "arguments": dict(session.template.parameters) if own else {}}
         await client.call("call", "It calls a tool as it should be called.", "tools/call", params)
     else:
-        talk.skip(why, "call")
+        session.skip(why, "call")
     if needy:
         params = {"name": needy[0]["name"], "arguments": {}}
         await client.call("bad_arguments", "It leaves out what the tool requires.", "tools/call", params)
     else:
-        talk.skip(f"{why} and requires something", "bad_arguments")
+        session.skip(f"{why} and requires something", "bad_arguments")
 
 
-async def _converse_on_lists(client: _Client, capabilities: JsonObject) -> None:
+async def _converse_on_lists(client: _McpClient, capabilities: JsonObject) -> None:
     for kind, method, key, unknown in (
         ("resources", "resources/read", "uri", "unheard-of://nothing"),
         ("prompts", "prompts/get", "name", _UNKNOWN),
     ):
         names = (kind, f"unknown_{kind.removesuffix('s')}")
         if kind not in capabilities:
-            client.talk.skip(f"the server claims no {kind}", *names)
+            client.session.skip(f"the server claims no {kind}", *names)
             continue
         await client.call(kind, f"Which {kind} are there?", f"{kind}/list")
         await client.call(names[1], "It asks for one that there is not.", method, {key: unknown})
@@ -162,20 +165,20 @@ async def _converse_on_lists(client: _Client, capabilities: JsonObject) -> None:
         about = "It names a level that there is not."
         await client.call("bad_log_level", about, "logging/setLevel", {"level": _UNKNOWN})
     else:
-        client.talk.skip("the server claims no logging", "log_level", "bad_log_level")
+        client.session.skip("the server claims no logging", "log_level", "bad_log_level")
 
 
-async def _converse_on_errors(client: _Client, version: str) -> None:
-    talk = client.talk
+async def _converse_on_errors(client: _McpClient, version: str) -> None:
+    session = client.session
     await client.call("unknown_method", "There is no such method.", _UNKNOWN)
-    headers = {**_ACCEPT, **client.session}
+    headers = {**_ACCEPT, **client.session_headers}
     if client.edition == STATELESS:
         headers |= {"mcp-protocol-version": STATELESS, "mcp-method": "tools/list"}
-    await talk.ask("cut_off", "It is JSON that was cut off.", headers=headers, body=b'{"jsonrpc": "2.0", "id": 1, ')
-    await talk.ask("no_request", "It is JSON, and no request.", headers=headers, body={"id": "no_request", "a": 1})
-    host = talk.server.url.host
+    await session.ask("cut_off", "It is JSON that was cut off.", headers=headers, body=b'{"jsonrpc": "2.0", "id": 1, ')
+    await session.ask("no_request", "It is JSON, and no request.", headers=headers, body={"id": "no_request", "a": 1})
+    host = session.server.url.host
     if client.edition == HANDSHAKE and version < HANDSHAKE:
-        talk.skip(f"the server speaks {version}, which asks less", "foreign_origin", "bad_version")
+        session.skip(f"the server speaks {version}, which asks less", "foreign_origin", "bad_version")
     else:
         if client.edition == HANDSHAKE:
             odd = {"mcp-protocol-version": "1999-01-01"}
@@ -185,31 +188,33 @@ async def _converse_on_errors(client: _Client, version: str) -> None:
             method = "server/discover" if client.edition == STATELESS else "ping"
             await client.call("foreign_origin", about, method, headers=foreign)
         else:
-            talk.skip("which pages may ask a public server is its operator's business", "foreign_origin")
-    headers = {"accept": EVENTS, **client.session}
-    await talk.ask(
+            session.skip("which pages may ask a public server is its operator's business", "foreign_origin")
+    headers = {"accept": EVENTS, **client.session_headers}
+    await session.ask(
         "get", "It opens a stream for what the server has to say.", method="GET", headers=headers, head_only=True
     )
 
 
-async def _converse_on_sessions(client: _Client) -> None:
-    talk, names = client.talk, ("no_session", "unknown_session", "delete", "after_delete")
-    if "mcp-session-id" not in client.session:
-        talk.skip("the server has no sessions", *names)
+async def _converse_on_sessions(client: _McpClient) -> None:
+    session, names = client.session, ("no_session", "unknown_session", "delete", "after_delete")
+    if "mcp-session-id" not in client.session_headers:
+        session.skip("the server has no sessions", *names)
         return
     about = "It belongs to no session."
     await client.call(names[0], about, "ping", headers={"mcp-session-id": ""})
     await client.call(
         names[1], "It belongs to a session that there is not.", "ping", headers={"mcp-session-id": _UNKNOWN}
     )
-    exchange = await talk.ask(names[2], "It ends the session.", method="DELETE", headers={**_ACCEPT, **client.session})
+    exchange = await session.ask(
+        names[2], "It ends the session.", method="DELETE", headers={**_ACCEPT, **client.session_headers}
+    )
     if (exchange.status or 0) < 300:
         await client.call(names[3], "It belongs to a session that was ended.", "ping")
     else:
-        talk.skip("the server lets no client end a session", names[3])
+        session.skip("the server lets no client end a session", names[3])
 
 
-async def _converse_on_headers(client: _Client) -> None:
+async def _converse_on_headers(client: _McpClient) -> None:
     method = "server/discover"
     meta: JsonObject = {f"{_META}protocolVersion": "1999-01-01", f"{_META}clientCapabilities": {}}
     headers = {"mcp-protocol-version": "1999-01-01"}
@@ -448,9 +453,9 @@ def _get(exchange: ProbeExchange) -> Iterator[str]:
 
 @CHECKS.add(each_answer, "session-id")
 def _session_id(exchange: ProbeExchange) -> Iterator[str]:
-    session = exchange.headers.get("mcp-session-id", "x")
-    if not re.fullmatch(r"[\x21-\x7e]+", session):
-        yield f"`Mcp-Session-Id` is {quote(session)}"
+    session_id = exchange.headers.get("mcp-session-id", "x")
+    if not re.fullmatch(r"[\x21-\x7e]+", session_id):
+        yield f"`Mcp-Session-Id` is {quote(session_id)}"
 
 
 def _status(*statuses: int) -> AnswerInspector:

@@ -70,10 +70,10 @@ def expect_code(exchange: ProbeExchange, *codes: int) -> Iterator[str]:
     """A look that the answer is an error of JSON-RPC with one of `codes`."""
     body = response_of(exchange)
     if error_of(body).get("code") not in codes:
-        wanted = " or ".join(map(str, codes))
+        expected = " or ".join(map(str, codes))
         if "error" in body:
-            yield f"the code is {quote_member(error_of(body), 'code')}, and not {wanted}"
+            yield f"the code is {quote_member(error_of(body), 'code')}, and not {expected}"
         elif "result" in body:
             yield f"it is no error: {quote(body['result'])}"
         else:
-            yield f"there is no error of JSON-RPC in it (HTTP {exchange.status}); {wanted} was to come"
+            yield f"there is no error of JSON-RPC in it (HTTP {exchange.status}); {expected} was to come"

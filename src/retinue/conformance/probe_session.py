@@ -1,6 +1,6 @@
 """Requests to a server, one after the other, where what is asked next depends on what came back.
 
-A kit of a protocol has `converse`, which holds the conversation, and `CHECKS` like any other. A requirement whose first
+A kit of a protocol has `converse`, which asks in a session, and `CHECKS` like any other. A requirement whose first
 probe a server has excluded by what it says of itself does not apply to it; the report says so, with the reason.
 """
 
@@ -17,7 +17,7 @@ _HUNG: Final = 3
 """A server that has hung so often is asked nothing more: the rest would only take its time."""
 
 
-class Conversation:
+class ProbeSession:
     """All that is said to one server in one edition of a protocol.
 
     Args:
@@ -102,7 +102,7 @@ class Conversation:
         return self.keep(exchange)
 
     def probe(self, name: str, about: str = "") -> Probe:
-        """A probe of this conversation."""
+        """A probe of this session."""
         return Probe(name, self.template.task("check"), about, edition=self.edition)
 
     def keep(self, exchange: ProbeExchange) -> ProbeExchange:
