@@ -1,4 +1,4 @@
-"""What serving costs: its start, a request beside the servers of others, streams, pages of runs; and what times tell."""
+"""What serving costs: its start, a request beside servers of others, streams, pages of runs; and what times tell."""
 
 import asyncio
 import gc

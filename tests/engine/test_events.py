@@ -8,7 +8,7 @@ from retinue.contract.event import Checkpoint, Decision, Message, NodeFinished, 
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.engine.base import WorkflowScope
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, UnknownName
 from tests.engine.flows import fan_out, gives, hangs, happened, result, told
 from tests.engine.subjects import Subject, over
 
@@ -149,5 +149,36 @@ def test_only_the_engine_says_that_something_finished(subject: Subject) -> None:
             name = await engine.start("flow", {})
             await engine.result(name)
             assert await told(engine, name) == ["started", "finished"]
+
+    asyncio.run(main())
+
+
+@over()
+def test_what_happens_around_a_run_is_told_also_after_its_end_and_hinders_no_resuming(subject: Subject) -> None:
+    late = Decision("drop_push", "late")
+
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        return result(outcome="failed")
+
+    async def main() -> None:
+        async with subject.open({"flow": flow}) as engine:
+            name = await engine.start("flow", {})
+            await engine.result(name)
+            await engine.add_event(name, late)
+            await engine.resume(name)
+            assert (await engine.result(name)).outcome == "failed"
+            events = [event async for event in engine.events(name)]
+            assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+            assert sum(event.body == late for event in events) == 1
+            with pytest.raises(UnknownName):
+                await engine.add_event("none", late)
+        if not engine.capabilities.journal:
+            return
+        async with subject.open({"flow": flow}) as engine:  # which has it in the journal only
+            await engine.add_event(name, late)
+            await engine.resume(name)
+            await engine.result(name)
+            events = [event async for event in engine.events(name)]
+            assert sum(event.body == late for event in events) == 2
 
     asyncio.run(main())

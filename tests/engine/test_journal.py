@@ -131,6 +131,21 @@ def test_a_run_that_has_not_ended_has_no_result(path: Path) -> None:
         assert journal.get("a").lifecycle == "working"
 
 
+def test_a_text_is_kept_beside_a_run_as_long_as_there_is_the_run(path: Path) -> None:
+    with Journal(path) as journal:
+        assert journal.texts() == []
+        begin(journal, "a")
+        finish(journal, "a")
+        for text in ("old", "secret", None, "secret"):
+            journal.keep_text("a", "n", text)
+        journal.keep_text("a", "m", "x")
+        journal.keep_text("a", "m", None)
+    with Journal(path) as journal:
+        assert journal.texts() == [("a", "n", "secret")]
+        assert journal.prune(keep=0) == 1
+        assert journal.texts() == []
+
+
 def test_runs_are_found_by_either_end_of_their_id(path: Path) -> None:
     with Journal(path) as journal:
         for at_ns, run in enumerate(("01abc1", "01abd2", "01xyz1", "01xyz1:child")):

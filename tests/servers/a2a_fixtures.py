@@ -32,16 +32,18 @@ _REPLIES = {
     "tck-stream-artifact-chunked": _artifact(content="chunk-1 chunk-2"),
     "tck-stream": _artifact(content="Stream hello from TCK"),
 }
+_ASKED = ("tck-input-required", "text-message", "cancel-test", "mapping-test", "test-history-create")
+"""The first is of version 1.0, the others are of 0.3, whose kit cancels and continues what it began with these."""
 
 
 @agent(effects=[])
 async def kit(prompt: str, task: Task, run: RunContext) -> Reply:
     """Does what the compatibility kit of A2A expects. Use it for nothing else. Returns what the kit asks for."""
     message = str(task.extras.get("a2a", {}).get("messageId", ""))
-    if message.startswith("tck-input-required"):
+    if message.startswith(_ASKED):
         for number in range(9):
             answer = await run.ask(Question(id=f"more{number}", text=f"What is to be done with {prompt[:40]!r}?"))
-            if answer is None or not str(answer.value).startswith("TCK history message"):
+            if answer is None or not str(answer.value).startswith(("TCK history message", "Follow-up message")):
                 break
     if message.startswith("test-resubscribe-message-id"):
         await run.sleep(4)

@@ -69,8 +69,8 @@ async def call(
 
 
 @asynccontextmanager
-async def webhook() -> AsyncGenerator[tuple[str, list[tuple[str, bytes]]]]:
-    """An address that takes updates, and what came: head and body of each."""
+async def webhook(*, status: str = "200 OK") -> AsyncGenerator[tuple[str, list[tuple[str, bytes]]]]:
+    """An address that answers updates with `status`, and what came: head and body of each."""
     came: list[tuple[str, bytes]] = []
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -79,7 +79,7 @@ async def webhook() -> AsyncGenerator[tuple[str, list[tuple[str, bytes]]]]:
             int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length")
         )
         came.append((head, await reader.readexactly(length)))
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        writer.write(f"HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode())
         await writer.drain()
         writer.close()
         await writer.wait_closed()

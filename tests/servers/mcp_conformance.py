@@ -24,7 +24,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import Unavailable
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.servers.admission import Admission
-from retinue.servers.app import LOCAL_NAMES, RPC_PATHS
+from retinue.servers.app import LOCAL_NAMES
 from retinue.servers.guard import RequestGuard
 from retinue.servers.keys import KeyStore
 from retinue.servers.mcp import McpDoor
@@ -254,7 +254,7 @@ async def main(port: int, *, fixtures: bool) -> None:
             if fixtures:
                 mount(door.server)
             app = Starlette(routes=door.routes, lifespan=door.lifespan)
-            await serve(RequestGuard(app, hosts=LOCAL_NAMES, rpc_paths=RPC_PATHS), service, sock, on_ready=lambda: None)
+            await serve(RequestGuard(app, hosts=LOCAL_NAMES), service, sock, on_ready=lambda: None)
 
 
 if __name__ == "__main__":

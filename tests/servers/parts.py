@@ -24,6 +24,7 @@ from retinue.servers.app import application
 from retinue.servers.keys import ApiKey, KeyStore
 from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
+from retinue.tools.web.url import Guard
 from retinue.tools.workspace import Workspace
 
 SECRET = "password=hunter2 in /etc/secrets/db"
@@ -126,9 +127,15 @@ class Server:
 
 @asynccontextmanager
 async def running(
-    folder: Path, *, anonymous: bool = True, active: str = "", agents: tuple[Any, ...] = AGENTS, **bounds: Any
+    folder: Path,
+    *,
+    anonymous: bool = True,
+    active: str = "",
+    agents: tuple[Any, ...] = AGENTS,
+    push: tuple[str, ...] = (),
+    **bounds: Any,
 ) -> AsyncGenerator[Server]:
-    """A server of `agents`, whose state is in `folder`; it has stopped afterwards."""
+    """A server of `agents`, whose state is in `folder`; it has stopped afterwards. It may push to the networks `push`."""
     registry = Registry(agents)
     (folder / "work").mkdir(exist_ok=True)
     workspace = Workspace(folder / "work", write=(".",))
@@ -139,7 +146,8 @@ async def running(
         async with InProcessEngine(names, journal=journal, **settings) as engine:
             orchestrator = Orchestrator(registry, engine, workspace)
             admission = Admission(keys, anonymous=anonymous)
-            service = Service(orchestrator, admission, root=str(workspace.root), active=active)
+            guard = Guard(allow=push, ports=None)
+            service = Service(orchestrator, admission, root=str(workspace.root), active=active, push_guard=guard)
             await service.resume_stalled()
             ready = asyncio.Event()
             address = f"http://127.0.0.1:{port_of(sock)}"

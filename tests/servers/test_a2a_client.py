@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,15 @@ from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError
 
+from retinue.agents.port import RunContext
+from retinue.agents.python import agent, skill
+from retinue.contract.event import TextDelta
+from retinue.contract.task import Task
 from retinue.dialects.a2a.wire import STRING_DATA
+from retinue.engine.journal import Journal
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
-from tests.servers.parts import Server, running
+from tests.servers.parts import Server, events_of, greet, running
 
 GREET = "/agents/general/greet"
 ASKER = "/agents/general/asker"
@@ -155,6 +161,28 @@ def test_tasks_are_listed_a_page_at_a_time_the_last_changed_first(tmp_path: Path
     asyncio.run(main())
 
 
+def test_every_task_is_listed_however_many_there_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            ids = [await _greeted(server, "Ada", context="c" if number % 2 else "") for number in range(9)]
+            client = await client_of(server, at=GREET)
+            for wish, meant in (
+                (pb.ListTasksRequest(page_size=2), ids),
+                (pb.ListTasksRequest(page_size=2, context_id="c"), ids[1::2]),
+                (pb.ListTasksRequest(page_size=2, status=pb.TASK_STATE_COMPLETED), ids),
+            ):
+                listed: list[str] = []
+                while not listed or wish.page_token:
+                    page = await client.list_tasks(wish)
+                    assert page.total_size == len(meant)
+                    listed += [each.id for each in page.tasks]
+                    wish.page_token = page.next_page_token
+                assert listed == meant[::-1]
+
+    monkeypatch.setattr("retinue.servers.a2a.handler.WINDOW", 3)
+    asyncio.run(main())
+
+
 def test_a_context_brings_what_was_said_in_it_before(tmp_path: Path) -> None:
     async def main() -> None:
         from tests.servers.parts import SEEN
@@ -171,6 +199,27 @@ def test_a_context_brings_what_was_said_in_it_before(tmp_path: Path) -> None:
                 server, "SendMessage", request(None, {"name": "Cy"}, contextId=context), at=f"{GREET}/a2a", http=other
             )
             assert SEEN[2].context.history == ()
+
+    asyncio.run(main())
+
+
+@agent(category="house")
+class Porter:
+    """Opens and closes doors."""
+
+    @skill(effects=[], examples=["open the door", "open the gate"])
+    async def door(self, task: Task) -> str:
+        """Opens a door. Use when somebody knocks. Returns what was done."""
+        return " ".join(task.context.history)
+
+
+def test_a_context_brings_what_was_said_to_the_agents_of_a_goal(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(Porter, greet)) as server:
+            wish = request("Open the door, please", contextId="c1")
+            await call(server, "SendMessage", wish)
+            answer = await call(server, "SendMessage", wish)
+            assert "user: Open the door, please" in answer["result"]["task"]["status"]["message"]["parts"][0]["text"]
 
     asyncio.run(main())
 
@@ -236,7 +285,7 @@ def test_a_task_is_still_there_after_a_restart(tmp_path: Path) -> None:
 def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> None:
     async def main() -> None:
         async with running(tmp_path) as server, webhook() as (url, came):
-            push = {"url": url, "token": "t0", "authentication": {"scheme": "Bearer", "credentials": "c0"}}
+            push = {"url": url, "token": "token-0815", "authentication": {"scheme": "Bearer", "credentials": "c0"}}
             wish = request(None, {"topic": "rain"})
             wish["configuration"] = {"taskPushNotificationConfig": push}
             refused = await call(server, "SendMessage", wish, at=f"{ASKER}/a2a")
@@ -252,42 +301,130 @@ def test_updates_are_pushed_to_an_address_that_is_allowed(tmp_path: Path) -> Non
                 {**push, "taskId": task, "id": task}
             ]
             await call(server, "SendMessage", request("wet", taskId=task))
-            for _ in range(100):
-                if came and b"TASK_STATE_COMPLETED" in came[-1][1]:
-                    break
-                await asyncio.sleep(0.05)
+            await _until(lambda: bool(came) and b"TASK_STATE_COMPLETED" in came[-1][1])
             kinds = [next(iter(json.loads(body))) for _, body in came]
             assert kinds == ["task", "statusUpdate", "artifactUpdate", "statusUpdate"]
             head = came[-1][0].lower()
-            assert "x-a2a-notification-token: t0" in head
+            assert "x-a2a-notification-token: token-0815" in head
             assert "authorization: bearer c0" in head
 
     asyncio.run(main())
 
 
-def test_a_pushed_update_is_tried_again_and_a_deleted_address_gets_none(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with running(tmp_path) as server:
-            server.service.push_guard = Guard(allow=("127.0.0.0/8",), ports=None)
-            answer = await call(server, "SendMessage", request(None, {"topic": "rain"}), at=f"{ASKER}/a2a")
-            task = answer["result"]["task"]["id"]
-            push = {"taskId": task, "id": "p", "url": "http://127.0.0.1:9/secret-path"}
-            await call(server, "CreateTaskPushNotificationConfig", push)
-            for _ in range(100):
-                if "was not delivered" in caplog.text:
-                    break
-                await asyncio.sleep(0.05)
-            assert "was not delivered" in caplog.text
-            assert "secret-path" not in caplog.text
-            await call(server, "DeleteTaskPushNotificationConfig", {"taskId": task, "id": "p"})
-            assert (await call(server, "GetTaskPushNotificationConfig", {"taskId": task, "id": "p"}))["error"][
-                "code"
-            ] == -32001
+LOOPBACK = ("127.0.0.0/8",)
 
-    monkeypatch.setattr("retinue.servers.a2a.push.WAITS_S", (0.01, 0.01))
+
+@pytest.mark.parametrize("status", ["500 Oops", "302 Elsewhere"])
+def test_a_pushed_update_is_tried_six_times_and_each_failure_is_an_event(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    async def failures(server: Server, task: str) -> list[Any]:
+        events = events_of((await server.client.get(f"/runs/{task}/events")).text)
+        bodies = [json.loads(each["data"]) for each in events if each.get("event") == "decision"]
+        return [each for each in bodies if each["move"].endswith("_push")]
+
+    async def main() -> None:
+        async with running(tmp_path, push=LOOPBACK) as server, webhook(status=status) as (url, came):
+            wish = request(None, {"name": "Ada"})
+            push = {"id": "p", "url": f"{url}/secret-path", "token": "token-0815"}
+            wish["configuration"] = {"taskPushNotificationConfig": push}
+            task = (await call(server, "SendMessage", wish, at=f"{GREET}/a2a"))["result"]["task"]["id"]
+            # The first update and the end: what lies between is not sent to an address that was given up.
+            journal = server.service.journal
+            await _until(lambda: len(came) == 12 and journal is not None and not journal.texts())
+            told = await failures(server, task)
+            assert [each["move"] for each in told] == [*["retry_push"] * 5, "drop_push"] * 2
+            assert told[0]["facts"] == {"push": "p", "attempt": 1, "why": f"status {status[:3]}"}
+            assert "secret-path" not in caplog.text + json.dumps(told)
+            await call(server, "DeleteTaskPushNotificationConfig", {"taskId": task, "id": "p"})
+            gone = await call(server, "GetTaskPushNotificationConfig", {"taskId": task, "id": "p"})
+            assert gone["error"]["code"] == -32001
+        async with running(tmp_path, push=LOOPBACK) as server:
+            assert len(await failures(server, task)) == 12
+            assert (await call(server, "GetTask", {"id": task}))["result"]["status"]["state"].endswith("COMPLETED")
+
+    monkeypatch.setattr("retinue.servers.a2a.push.WAITS_S", (0.01,) * 5)
     asyncio.run(main())
+
+
+def test_what_a_server_has_not_sent_is_sent_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with webhook() as (url, came), webhook(status="503 Later") as (broken, _):
+            wish = request(None, {"topic": "rain"})
+            wish["configuration"] = {"taskPushNotificationConfig": {"url": url, "token": "token-0815"}}
+            async with running(tmp_path, push=LOOPBACK) as server:
+                asked = (await call(server, "SendMessage", wish, at=f"{ASKER}/a2a"))["result"]["task"]["id"]
+                wish["configuration"]["taskPushNotificationConfig"]["url"] = broken
+                done = request(None, {"name": "Ada"})
+                done["configuration"] = wish["configuration"]
+                ended = (await call(server, "SendMessage", done, at=f"{GREET}/a2a"))["result"]["task"]["id"]
+                await _until(lambda: len(came) == 2)
+            came.clear()
+            with Journal(tmp_path / "journal.sqlite3") as journal:
+                assert [run for run, _, _ in journal.texts()] == sorted([asked, ended])
+                for run, name, text in journal.texts():
+                    journal.keep_text(run, name, text.replace(broken, url))
+                told = [journal.history(asked).payload, *(each.to_json() for each in journal.events(asked))]
+                assert "token-0815" not in json.dumps(told)
+            async with running(tmp_path, push=LOOPBACK) as server:
+                await _until(lambda: any(b"INPUT_REQUIRED" in body for _, body in came))
+                await call(server, "SendMessage", request("wet", taskId=asked))
+                await _until(lambda: sum(b"TASK_STATE_COMPLETED" in body for _, body in came) == 2)
+                assert all("token-0815" in head for head, _ in came)
+            with Journal(tmp_path / "journal.sqlite3") as journal:
+                assert journal.texts() == []
+
+    monkeypatch.setattr("retinue.servers.a2a.push.WAITS_S", (60.0,) * 5)
+    asyncio.run(main())
+
+
+def test_a_key_without_the_effect_network_reaches_only_the_networks_that_are_named(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, push=LOOPBACK) as server:
+            task = await _greeted(server, "Ada")
+            push = {"taskId": task, "id": "p", "url": "https://93.184.216.34/"}
+            refused = await call(server, "CreateTaskPushNotificationConfig", push)
+            assert "none of those that are named" in refused["error"]["message"]
+            ada = server.client_for("ada", effects=("read", "network"))
+            hers = await call(server, "SendMessage", request(None, {"name": "Ada"}), at=f"{GREET}/a2a", http=ada)
+            push["taskId"] = hers["result"]["task"]["id"]
+            assert "result" in await call(server, "CreateTaskPushNotificationConfig", push, http=ada)
+
+    asyncio.run(main())
+
+
+@agent(effects=[])
+async def poet(run: RunContext) -> str:
+    """Writes. Use for verses. Returns a verse."""
+    for piece in ("Rain ", "falls."):
+        run.emit(TextDelta(piece))
+    return "Rain falls."
+
+
+def test_the_text_of_an_answer_is_told_as_it_is_written(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(poet,), push=LOOPBACK) as server, webhook() as (url, came):
+            client = await client_of(server)
+            wish = proto_request("Write")
+            wish.configuration.task_push_notification_config.url = url
+            events = await send(client, wish)
+            told = [each["statusUpdate"] for each in events if "statusUpdate" in each]
+            deltas = [each for each in told if "text_delta" in each.get("metadata", {}).get(URN, {})]
+            assert [each["status"]["message"]["parts"][0]["text"] for each in deltas] == ["Rain ", "falls."]
+            assert len({each["status"]["message"]["messageId"] for each in told}) == len(told)
+            assert told[-1]["status"]["message"]["parts"] == [{"text": "Rain falls."}]
+            await _until(lambda: bool(came) and b"COMPLETED" in came[-1][1])
+            assert not any(b"text_delta" in body for _, body in came)  # whoever is not there has no use for pieces
+
+    asyncio.run(main())
+
+
+async def _until(happens: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if happens():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("It did not happen.")
 
 
 async def _greeted(server: Server, name: str, context: str = "") -> str:

@@ -14,6 +14,7 @@ import pytest
 from retinue.dialects import a2a
 from retinue.errors import NotInstalled
 from retinue.servers.app import application
+from retinue.servers.guard import MAX_BODY
 from tests.cli.shell import run
 from tests.servers.a2a_parts import MODERN, URN, call, request
 from tests.servers.parts import SECRET, Server, events_of, running
@@ -42,7 +43,7 @@ async def _post(server: Server, content: str | bytes, at: str = GREET) -> httpx.
         ('{"jsonrpc":"2.0","id":{},"method":"GetTask"}', -32600),
         ('{"jsonrpc":"2.0","id":1}', -32600),
         ('{"jsonrpc":"2.0","id":1,"method":"DropTables"}', -32601),
-        (RPC % "7", -32600),
+        (RPC % "7", -32602),
         (RPC % '{"id":{"hunter2":1}}', -32602),
         (RPC % '{"historyLength":-1,"id":"x"}', -32001),
         (RPC % "{}", -32602),
@@ -102,6 +103,7 @@ def test_a_body_of_another_type_or_a_part_of_another_type_is_refused(tmp_path: P
     async def main() -> None:
         async with running(tmp_path) as server:
             answer = await server.client.post(GREET, content="x=1", headers={**MODERN, "content-type": "text/plain"})
+            assert answer.status_code == 415
             assert answer.json()["error"]["code"] == -32005
             wish = request(None, {"name": "Ada"})
             wish["message"]["parts"].append({"raw": "AAAA", "mediaType": "image/png"})
@@ -125,6 +127,53 @@ def test_a_number_that_would_be_lost_is_refused_and_survives_as_text(tmp_path: P
             assert artifact["parts"] == [
                 {"text": json.dumps({"number": big}, separators=(",", ":")), "mediaType": "application/json"}
             ]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("literal", ["0.12345678901234567890", "1e-400", "3.14159265358979323846"])
+def test_digits_that_no_double_keeps_are_refused(tmp_path: Path, literal: str) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            at = "/agents/general/sleeper/a2a"
+            wish = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": request(None, {"a": "?"})})
+            answer = await _post(server, wish.replace('"?"', literal), at=at)
+            assert answer.json()["error"]["code"] == -32602
+            as_text = request(f'{{"seconds": {literal}}}')
+            as_text["message"]["parts"][0]["mediaType"] = "application/json"
+            assert (await call(server, "SendMessage", as_text, at=at))["error"]["code"] == -32602
+            kept = wish.replace('"?"', '0.33333333333333331, "seconds": 0.01')  # as C writes a third
+            assert "result" in (await _post(server, kept, at=at)).json()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status"),
+    [
+        ("a" * (MAX_BODY + 1), {}, 413),
+        ("{}", {"host": "evil.example"}, 421),
+        ("{}", {"origin": "https://evil.example"}, 403),
+    ],
+)
+def test_what_no_door_is_shown_is_refused_in_the_form_of_the_door(
+    tmp_path: Path, content: str, headers: dict[str, str], status: int
+) -> None:
+    async def main() -> None:
+        async with running(tmp_path) as server:
+            for at in ("/a2a", GREET):
+                rpc = await server.client.post(at, content=content, headers={**JSON, **headers})
+                assert rpc.status_code == status
+                assert rpc.json().keys() == {"jsonrpc", "id", "error"}
+                assert rpc.json()["id"] is None
+                rest = await server.client.post(f"{at}/message:send", content=content, headers={**JSON, **headers})
+                assert rest.status_code == rest.json()["error"]["code"] == status
+                assert rest.json()["error"]["status"]
+            plain = await server.client.post("/tasks", content=content, headers={**JSON, **headers})
+            assert plain.json()["error"].keys() >= {"code", "message", "hint"}
+            for path in ("/a2a/nothing", "/agents/general/nobody/a2a/tasks"):
+                nothing = await server.client.get(path, headers=MODERN)
+                assert nothing.status_code == nothing.json()["error"]["code"] == 404
 
     asyncio.run(main())
 
@@ -183,8 +232,11 @@ def test_a_card_says_where_its_agent_is_and_what_its_skills_take(tmp_path: Path)
             assert places == {("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"), ("HTTP+JSON", "0.3")}
             assert {each["url"] for each in card["supportedInterfaces"]} == {f"{server.address}/agents/house/desk/a2a"}
             assert card["protocolVersion"] == "0.3.0"
-            again = await server.client.get(at, headers={"if-none-match": answer.headers["etag"]})
-            assert again.status_code == 304
+            for name, value in (("if-none-match", "etag"), ("if-modified-since", "last-modified")):
+                again = await server.client.get(at, headers={name: answer.headers[value]})
+                assert again.status_code == 304
+            stale = {"if-none-match": '"x"', "if-modified-since": answer.headers["last-modified"]}
+            assert (await server.client.get(at, headers=stale)).status_code == 200
             whole = (await server.client.get("/.well-known/agent-card.json/")).json()
             assert "desk.count_up" in {skill["id"] for skill in whole["skills"]}
             assert (await server.client.get("/agents/general/desk/.well-known/agent-card.json")).status_code == 404
@@ -265,6 +317,10 @@ def test_a_bare_message_and_parts_without_a_word_of_ours_are_put_back(tmp_path: 
             wish["message"]["messageId"] = "tck-message-response-1"
             answer = await call(server, "SendMessage", wish)
             assert answer["result"]["message"]["parts"] == [{"text": "Direct message response"}]
+            body = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": wish}
+            (streamed,) = events_of((await server.client.post("/a2a", json=body, headers=MODERN)).text)
+            told = json.loads(streamed["data"])["result"]["message"]
+            assert told["parts"] == [{"text": "Direct message response"}]
             wish["message"]["messageId"] = "tck-artifact-file-url-1"
             (artifact,) = (await call(server, "SendMessage", wish))["result"]["task"]["artifacts"]
             assert artifact["parts"][0]["url"] == "https://example.com/output.txt"

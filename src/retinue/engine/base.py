@@ -275,6 +275,15 @@ class Engine(Protocol):
         """
         ...
 
+    async def add_event(self, run: str, body: Body) -> None:
+        """Record what happened around a run and not in its workflow, also after its end.
+
+        Raises:
+            UnknownName: There is no such run.
+            Unavailable: Another process works on the run.
+        """
+        ...
+
     async def cancel(self, run: str, *, reason: str = "") -> None:
         """Stop a run, without waiting for its end. Its result is `canceled` and keeps what was finished."""
         ...
@@ -285,6 +294,10 @@ class Engine(Protocol):
         Raises:
             InvalidInput: `where.after` is not a cursor.
         """
+        ...
+
+    async def count(self, where: RunFilter) -> int:
+        """How many runs a list has in all. Only owner, labels and agent of `where` are looked at."""
         ...
 
     async def get(self, run: str, *, owner: str | None = None) -> RunRecord:

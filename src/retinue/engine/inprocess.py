@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 
-from retinue.contract.event import Event, Message, NodeStarted
+from retinue.contract.event import Body, Event, Message, NodeStarted
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
@@ -240,6 +240,21 @@ class InProcessEngine:
             suggestions=pending,
         )
 
+    async def add_event(self, run: str, body: Body) -> None:
+        """See `Engine.add_event`.
+
+        Raises:
+            UnknownName: There is no such run.
+            Unavailable: Another process works on the run.
+            InvalidInput: `body` is not JSON data.
+        """
+        if (live := self._runs.get(run)) is not None:
+            live.log.record(body, is_late=True)
+        elif (await self.get(run)).ended_ns is None:
+            raise _other_process_error(run)
+        else:
+            await self._ask_journal(lambda journal: journal.add_event(run, body, self.clock()))
+
     async def cancel(self, run: str, *, reason: str = "") -> None:
         """See `Engine.cancel`. Does not wait for the end; `result` does. An ended run stays as it is.
 
@@ -280,6 +295,14 @@ class InProcessEngine:
             records += [record for record in recorded if record.run not in self._runs]
         records.sort(key=lambda record: (record.started_ns, record.run), reverse=True)
         return records[: max(limit, 0)]
+
+    async def count(self, where: RunFilter) -> int:
+        """See `Engine.count`."""
+        if self.journal is not None:
+            return await self._ask_journal(lambda journal: journal.count(where))
+        facts = RunFilter(owner=where.owner, labels=where.labels)
+        runs = [run for run in self._runs.values() if CHILD not in run.run and facts.matches(run.describe())]
+        return sum(run.called(where.agent) for run in runs)
 
     async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
         """See `Engine.get`.

@@ -4,7 +4,6 @@ One table of events. Values are JSON of our own contract types, never pickle. Wr
 fails one (`journal_store.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
-import re
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, cast
 
-from retinue.contract.event import KINDS, Event, NodeFinished
+from retinue.contract.event import KINDS, Body, Event, NodeFinished
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
@@ -25,8 +24,8 @@ from retinue.engine.journal_store import (
     Owner,
     Row,
     Writer,
+    condition_of,
     is_alive,
-    label_of,
     open_to_read,
     store_error,
 )
@@ -39,7 +38,6 @@ T = TypeVar("T")
 _PAGE: Final = 500
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
-_LABEL: Final = re.compile("[a-z][a-z_]{0,40}")
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
 
@@ -65,27 +63,18 @@ class JournalReader:
         self._path = path
         self._alive: dict[str, bool] = {}
 
+    def count(self, where: RunFilter) -> int:
+        """How many runs there are without child runs, by owner, labels and agent."""
+        condition, values = condition_of(where)
+        return int(self._rows(f"SELECT count(*) FROM events WHERE {condition}", *values)[0][0])  # noqa: S608 - ours
+
     def newest(self, limit: int, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """The newest runs first, without child runs; all of them with a negative `limit`."""
-        conditions, values = ["sequence = 0", "instr(run, ?) = 0"], list[object]([CHILD])
-        if where.owner is not None:
-            conditions.append(f"{STARTED_FOR} = ?")
-            values.append(where.owner)
-        for name, value in where.labels.items():
-            if _LABEL.fullmatch(name):  # any other is looked for in what the query gives
-                conditions.append(f"{label_of(name)} = ?")
-                values.append(value)
-        if where.agent is not None:
-            # Some other row of the run says that the agent was called.
-            conditions.append(
-                "EXISTS (SELECT 1 FROM events AS call WHERE call.run = events.run AND call.kind = 'started'"
-                " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
-            )
-            values.append(where.agent)
+        condition, values = condition_of(where)
         if (position := where.position) is not None:
-            conditions.append("(at_ns, run) < (?, ?)")
+            condition += " AND (at_ns, run) < (?, ?)"
             values += position
-        query = "SELECT run, at_ns, body FROM events WHERE " + " AND ".join(conditions)  # noqa: S608 - all of them ours
+        query = f"SELECT run, at_ns, body FROM events WHERE {condition}"  # noqa: S608 - all of it ours
         records: list[RunRecord] = []
         for run, started_ns, body in self._execute(f"{query} ORDER BY at_ns DESC, run DESC", *values):
             if len(records) == limit:
@@ -437,6 +426,17 @@ class Journal:
         """
         self._writer.append(_event_row(event))
 
+    def add_event(self, run: str, body: Body, at_ns: int) -> None:
+        """Record an event behind the last one of a run that no process works on. Waits for the disk.
+
+        Raises:
+            InvalidInput: It holds something that is not JSON data.
+            RetinueError: The file cannot be written.
+        """
+        values = (KINDS[type(body)], at_ns, encode(body), run)
+        query = "INSERT INTO events SELECT run, max(sequence) + 1, '', 0, ?, ?, ? FROM events WHERE run = ?"
+        self._writer.call(lambda connection: connection.execute(query, values))
+
     def note(self, run: str, number: int, note: Note, at_ns: int) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
@@ -452,6 +452,14 @@ class Journal:
             RetinueError: The file itself cannot be read.
         """
         return self._read(lambda reader: reader.newest(limit, where), ())
+
+    def count(self, where: RunFilter) -> int:
+        """How many runs there are without child runs. Only owner, labels and agent of `where` are looked at.
+
+        Raises:
+            RetinueError: The file itself cannot be read.
+        """
+        return self._read(lambda reader: reader.count(where), 0)
 
     def questions(self, run: str) -> Sequence[PendingQuestion]:
         """What a run and its child runs have asked, and what nobody has answered.
@@ -557,6 +565,38 @@ class Journal:
         """
         return self._read(lambda reader: read_ratings(reader.connection), dict[str, Rating]()).get(run)
 
+    # What is kept beside runs
+
+    def keep_text(self, run: str, name: str, text: str | None) -> None:
+        """Keep a text beside a run, in place of the one of that name; None deletes it. Waits for the disk.
+
+        It may be secret: it is in no event, and nothing that shows runs shows it.
+
+        Raises:
+            RetinueError: The file cannot be written.
+        """
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM texts WHERE run = ? AND name = ?", (run, name))
+            if text is not None:
+                connection.execute("INSERT INTO texts VALUES (?, ?, ?)", (run, name, text))
+
+        self._writer.call(write)
+
+    def texts(self) -> Sequence[tuple[str, str, str]]:
+        """All of these texts: run, name, text.
+
+        Raises:
+            RetinueError: The file cannot be read.
+        """
+        if not self.path.exists():
+            return []
+
+        def read(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+            return connection.execute("SELECT run, name, text FROM texts").fetchall()
+
+        return self._writer.call(read)
+
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
@@ -588,6 +628,7 @@ class Journal:
                 connection.execute(
                     "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + AFTER_CHILD)
                 )
+                connection.execute("DELETE FROM texts WHERE run = ?", (run,))
                 forget_rating(connection, run)
             return len(old)
 

@@ -11,6 +11,7 @@ Process ids would not do: they are reused, and mean nothing in another container
 import atexit
 import fcntl
 import os
+import re
 import secrets
 import sqlite3
 import threading
@@ -21,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, Generic, TypeAlias, TypeVar, cast
 
+from retinue.engine.base import RunFilter
+from retinue.engine.ids import CHILD
 from retinue.errors import InternalError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
@@ -60,7 +63,31 @@ def label_of(name: str) -> str:
     return f"CASE WHEN json_valid(body) THEN json_extract(body, '$.labels.{name}') END"
 
 
-_INDEXES: Final = (
+_LABEL: Final = re.compile("[a-z][a-z_]{0,40}")
+
+
+def condition_of(where: RunFilter) -> tuple[str, list[object]]:
+    """Which rows say how the runs were started that are meant, by owner, labels and agent: SQL, and its values."""
+    conditions, values = ["sequence = 0", "instr(run, ?) = 0"], list[object]([CHILD])
+    if where.owner is not None:
+        conditions.append(f"{STARTED_FOR} = ?")
+        values.append(where.owner)
+    for name, value in where.labels.items():
+        if _LABEL.fullmatch(name):  # any other is looked for in what the query gives
+            conditions.append(f"{label_of(name)} = ?")
+            values.append(value)
+    if where.agent is not None:
+        # Some other row of the run says that the agent was called.
+        conditions.append(
+            "EXISTS (SELECT 1 FROM events AS call WHERE call.run = events.run AND call.kind = 'started'"
+            " AND CASE WHEN json_valid(call.body) THEN json_extract(call.body, '$.agent') END = ?)"
+        )
+        values.append(where.agent)
+    return " AND ".join(conditions), values
+
+
+_ADDITIONS: Final = (
+    "CREATE TABLE IF NOT EXISTS texts (run TEXT, name TEXT, text TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID",
     f"CREATE INDEX IF NOT EXISTS owners ON events ({STARTED_FOR}, at_ns) WHERE sequence = 0",
     f"CREATE INDEX IF NOT EXISTS contexts ON events ({label_of('context')}, at_ns) WHERE sequence = 0",
 )
@@ -83,8 +110,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = NORMAL")
         if format_of(connection, path, newest=_FORMAT, content="history") < _FORMAT:
             connection.executescript(_SCHEMA)
-        for index in _INDEXES:
-            connection.execute(index)
+        for addition in _ADDITIONS:
+            connection.execute(addition)
     except BaseException:
         connection.close()
         raise

@@ -157,9 +157,12 @@ class Log:
         self._journal = journal
         self._followers: list[asyncio.Future[None]] = []
 
-    def record(self, body: Body, node: str = "", attempt: int = 0) -> None:
-        """Append an event, unless the last one has been recorded, or it is one too many and nothing depends on it."""
-        if self.closed:
+    def record(self, body: Body, node: str = "", attempt: int = 0, *, is_late: bool = False) -> None:
+        """Append an event, unless it is one too many and nothing depends on it, or the last one has been recorded.
+
+        With `is_late` it may come after that one.
+        """
+        if self.closed and not is_late:
             return
         events = self.history.events
         if self._max_events is not None and len(events) >= self._max_events and not isinstance(body, _ESSENTIAL):

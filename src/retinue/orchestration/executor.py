@@ -435,6 +435,7 @@ class Executor:
             plan=without_planning(plan),  # an agent does not speak for the orchestrator
             budget=granted,
             answer="collected" if request.answer == "collected" else "reduced",
+            history=request.history,
             effects=request.effects,
             deadline_ns=self._services.deadline.at_ns,
             depth=request.depth + 1,

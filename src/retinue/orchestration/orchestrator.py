@@ -5,7 +5,7 @@ engine as the payload of the one workflow there is. Which engine, and what becom
 choice.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
@@ -107,7 +107,13 @@ class Orchestrator:
         return self._finish(plan, goal, words, harder(self.thinking, mode))
 
     async def plan_goal(
-        self, goal: str, *, budget: Budget | None = None, by: PlannerChoice = "auto", ask: Answerer | None = None
+        self,
+        goal: str,
+        *,
+        budget: Budget | None = None,
+        by: PlannerChoice = "auto",
+        ask: Answerer | None = None,
+        history: Sequence[str] = (),
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
@@ -119,6 +125,7 @@ class Orchestrator:
             by: `auto` asks a model when one is configured, `model` insists on it, `rules` asks none.
             ask: Puts a question to the person when the goal cannot be understood; without it the plan holds the
                 question.
+            history: What was said before, the oldest first, as `role: text`: for the model, not for the rules.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
@@ -143,7 +150,7 @@ class Orchestrator:
         answers: list[tuple[str, str]] = []
         usage: list[Usage] = []
         while True:
-            plan = await reader.plan(words, model, environment=environment, answers=answers)
+            plan = await reader.plan(words, model, environment=environment, answers=answers, history=history)
             planning = planning_of(plan) or Planning()
             usage += [planning.usage] if planning.usage else []
             if planning.move != "clarify" or ask is None or answers:
@@ -167,6 +174,7 @@ class Orchestrator:
         budget: Budget | None = None,
         run: str | None = None,
         answer: Literal["merged", "collected"] = "merged",
+        history: Sequence[str] = (),
         effects: Collection[Effect] | None = None,
         owner: str = "",
         labels: Mapping[str, str] | None = None,
@@ -180,6 +188,7 @@ class Orchestrator:
             budget: What it may take.
             run: The id of the run; a new one when absent.
             answer: One answer with sources, or the results side by side.
+            history: What was said before, the oldest first, as `role: text`: its agents are told.
             effects: What its agents may touch at most, besides what `grants` says.
             owner: For whom it runs.
             labels: Facts to find it by.
@@ -195,6 +204,7 @@ class Orchestrator:
             plan=plan,
             budget=budget or Budget(),
             answer=answer,
+            history=tuple(history),
             today=self._day().isoformat(),
             counter=self.counter,
             model=judge_model,

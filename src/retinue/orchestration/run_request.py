@@ -47,6 +47,7 @@ class RunRequest(Model):
         answer: `merged` makes one answer with sources; `collected` leaves the results side by side; `reduced` makes
             them one result, as the agent's that answered with this plan; `asked` is the only node's own result.
         task: What the only node is asked, with all that came with it; `answer` is `asked` then.
+        history: What was said before the goal, the oldest first, as `role: text`: its agents are told.
         effects: What its agents may touch at most; whatever the grants of the workflow allow when absent.
         deadline_ns: Absolute end, for a child run; a run of its own takes `budget.timeout_s`.
         depth: How many delegations stand above this run's nodes.
@@ -65,6 +66,7 @@ class RunRequest(Model):
     budget: Budget = Field(default_factory=Budget)
     answer: Literal["merged", "collected", "reduced", "asked"] = "merged"
     task: Task | None = None
+    history: tuple[str, ...] = ()
     effects: tuple[Effect, ...] | None = None
     deadline_ns: Count | None = None
     depth: Count = 0

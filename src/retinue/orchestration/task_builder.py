@@ -115,8 +115,8 @@ class TaskBuilder:
             instruction=node.instruction,
             target=node.target,
             parameters=node.parameters,
-            context=Context(what=goal, constraints=constraints, inputs=inputs)
-            if goal or constraints or inputs
+            context=Context(what=goal, constraints=constraints, history=self._request.history, inputs=inputs)
+            if goal or constraints or inputs or self._request.history
             else Context(),
             limits=node.limits,
             output=OutputWish(path=node.expects[0].path) if len(node.expects) == 1 else self._no_wish,

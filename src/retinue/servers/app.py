@@ -1,15 +1,16 @@
 """All doors of one server as one ASGI application, and its life from the first request to the last."""
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import IO, TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import anyio
-from anyio.abc import TaskStatus
+from anyio.abc import TaskGroup, TaskStatus
 from starlette.routing import BaseRoute, Match, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -33,7 +34,6 @@ Door: TypeAlias = Literal["http", "a2a", "mcp"]
 DOORS: Final[dict[Door, str]] = {"http": "starlette", "a2a": "a2a", "mcp": "mcp"}
 """The doors, and the package that each needs."""
 A2A_VERSIONS: Final = ("1.0", "0.3")
-RPC_PATHS: Final = ("/mcp",)
 
 _A2A_PATHS: Final = r"(/agents/[^/]+/[^/]+)?(/\.well-known/agent-card\.json/?|/a2a(/.*)?)"
 _MCP_PATHS: Final = "/mcp/?"
@@ -66,30 +66,45 @@ def application(
     """
     _check_installed(*doors)
     app = http_app(service, base_url=base_url, probes_only="http" not in doors)
-    sessions = anyio.create_task_group()
+    closing = anyio.Event()
+
+    def make_a2a() -> LazyContent:
+        from retinue.servers.a2a import A2aDoor  # noqa: PLC0415 - an optional package
+
+        return A2aDoor(service, base_url=base_url, versions=a2a)
+
+    a2a_door = _LazyDoor(_A2A_PATHS, "retinue.servers.a2a", make_a2a, closing)
+    mcp_door = _LazyDoor(_MCP_PATHS, "retinue.servers.mcp", partial(_mcp_door, service), closing)
+    if "a2a" in doors:
+        app.router.routes.insert(0, a2a_door)
+    if "mcp" in doors:
+        app.router.routes.insert(0, mcp_door)
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncGenerator[None]:
-        async with sessions:
+        async with anyio.create_task_group() as sessions:
+            a2a_door.sessions = mcp_door.sessions = sessions
+            # What the last server has not sent is sent without anybody's asking.
+            if "a2a" in doors and service.journal is not None and await in_thread(service.journal.texts):
+                await a2a_door.open()
             yield
-            sessions.cancel_scope.cancel()
+            closing.set()
 
-    async def make_a2a() -> Router:
-        from retinue.servers.a2a import a2a_routes  # noqa: PLC0415 - an optional package
+    app.router.lifespan_context = lifespan
+    return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts})
 
-        return Router(a2a_routes(service, base_url=base_url, versions=a2a))
 
-    async def make_mcp() -> Router:
-        door = _mcp_door(service)
-        await sessions.start(_keep_open, door)
-        return Router(door.routes)
+class LazyContent(Protocol):
+    """A door as its package makes it."""
 
-    if "a2a" in doors:
-        app.router.routes.insert(0, _LazyDoor(_A2A_PATHS, "retinue.servers.a2a", make_a2a))
-    if "mcp" in doors:
-        app.router.routes.insert(0, _LazyDoor(_MCP_PATHS, "retinue.servers.mcp", make_mcp))
-        app.router.lifespan_context = lifespan
-    return RequestGuard(app, hosts={*LOCAL_NAMES, *hosts}, rpc_paths=RPC_PATHS)
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """What it answers."""
+        ...
+
+    def lifespan(self, app: object, /) -> AbstractAsyncContextManager[None]:
+        """What it does from its opening to its end."""
+        ...
 
 
 class _LazyDoor(BaseRoute):
@@ -98,13 +113,18 @@ class _LazyDoor(BaseRoute):
     Args:
         paths: A pattern of the paths that are its own.
         module: What is loaded, in a thread: others are answered meanwhile.
-        make: Gives its routes when that is done.
+        make: Makes it when that is done.
+        closing: Set when it is to end.
+
+    Attributes:
+        sessions: Where its life is spent.
     """
 
-    def __init__(self, paths: str, module: str, make: Callable[[], Awaitable[Router]]) -> None:
-        self._paths, self._module, self._make = re.compile(paths), module, make
+    def __init__(self, paths: str, module: str, make: Callable[[], LazyContent], closing: anyio.Event) -> None:
+        self._paths, self._module, self._make, self._closing = re.compile(paths), module, make, closing
         self._opening = anyio.Lock()
         self._router: Router | None = None
+        self.sessions: TaskGroup | None = None
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Whether it takes the request, as Starlette's router asks."""
@@ -112,17 +132,23 @@ class _LazyDoor(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let it answer."""
+        await (await self.open())(scope, receive, send)
+
+    async def open(self) -> Router:
+        """Its routes, from now on."""
         async with self._opening:
             if self._router is None:
                 await in_thread(import_module, self._module)
-                self._router = await self._make()
-        await self._router(scope, receive, send)
+                door = self._make()
+                assert self.sessions is not None  # noqa: S101 - no request comes before the application's start
+                await self.sessions.start(self._keep_open, door)
+                self._router = Router(door.routes)
+            return self._router
 
-
-async def _keep_open(door: "McpDoor", *, task_status: TaskStatus[None]) -> None:
-    async with door.lifespan(None):
-        task_status.started()
-        await anyio.sleep_forever()
+    async def _keep_open(self, door: LazyContent, *, task_status: TaskStatus[None]) -> None:
+        async with door.lifespan(None):
+            task_status.started()
+            await self._closing.wait()
 
 
 def _check_installed(*doors: Door) -> None:

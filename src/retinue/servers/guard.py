@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from retinue.contract import json
 from retinue.errors import AccessDenied, InvalidInput, ParseError, Unavailable
-from retinue.servers.errors import HttpError, error_response
+from retinue.servers.errors import HttpError, error_response, form_of_path
 
 MAX_BODY: Final = 2**20
 """Bytes."""
@@ -26,8 +26,6 @@ class RequestGuard:
     Args:
         app: What is guarded.
         hosts: Names this server is reached by, without ports, in small letters; a page of these may call it.
-        rpc_paths: What the paths of doors that speak JSON-RPC begin with: their bodies are checked to be JSON here, and
-            errors have their shape.
         max_body: Bytes.
     """
 
@@ -36,10 +34,9 @@ class RequestGuard:
         app: ASGIApp,
         *,
         hosts: Collection[str],
-        rpc_paths: tuple[str, ...] = (),
         max_body: int = MAX_BODY,
     ) -> None:
-        self._app, self._hosts, self._rpc_paths, self._max_body = app, frozenset(hosts), rpc_paths, max_body
+        self._app, self._hosts, self._max_body = app, frozenset(hosts), max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -47,20 +44,20 @@ class RequestGuard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # nothing here speaks over a web socket
-        is_rpc = scope["path"].startswith(self._rpc_paths)
+        form = form_of_path(scope["path"])
         try:
             headers = Headers(scope=scope)
             self._check(scope, headers)
             body = await self._read(headers, receive)
             if body is None:  # the client went away
                 return
-            if is_rpc and body:
+            if form == "mcp" and body:  # the others read it strictly themselves
                 json.loads(body, max_bytes=self._max_body, max_depth=MAX_DEPTH)
         except ParseError as error:
-            await error_response(HttpError(400, error), rpc=is_rpc)(scope, receive, send)
+            await error_response(HttpError(400, error), form=form)(scope, receive, send)
             return
         except HttpError as error:
-            await error_response(error, rpc=is_rpc)(scope, receive, send)
+            await error_response(error, form=form)(scope, receive, send)
             return
         first = True
 
@@ -84,7 +81,7 @@ class RequestGuard:
             if is_answered:
                 raise
             error = Unavailable("The server is stopping.", hint="Ask again in a moment.", retry_after_s=5.0)
-            await error_response(error, rpc=is_rpc)(scope, receive, send)
+            await error_response(error, form=form)(scope, receive, send)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
         """Refuse what no honest client sends."""

@@ -234,10 +234,12 @@ class Service:
         admitted = self.admission.admit(caller, wish, door=door, agent=RUN_AGENT, skill=None, major=1)
         release = self.admission.take_slot(caller)
         try:
-            plan = await self.orchestrator.plan_goal(admitted.task.instruction, budget=admitted.budget)
+            history = admitted.task.context.history
+            plan = await self.orchestrator.plan_goal(admitted.task.instruction, budget=admitted.budget, history=history)
             run = await self.orchestrator.start(
                 plan,
                 budget=admitted.budget,
+                history=history,
                 effects=admitted.effects,
                 owner=caller.owner,
                 labels={**(labels or {}), "door": door, "agent": RUN_AGENT},
@@ -345,7 +347,7 @@ class Service:
         Raises:
             Unavailable: There is no history.
         """
-        journal = self._journal
+        journal = self.journal
         if journal is None:
             raise Unavailable("This server keeps no history, so nothing can be rated.", hint="Ask its operator.")
         await in_thread(journal.rate, record.run, rating)
@@ -353,7 +355,7 @@ class Service:
     @property
     def is_unrecorded(self) -> bool:
         """Whether the history cannot be written any more."""
-        return self._journal is not None and self._journal.failure is not None
+        return self.journal is not None and self.journal.failure is not None
 
     def problem(self) -> str:
         """Why no new work should come here; empty when it may."""
@@ -406,6 +408,10 @@ class Service:
                 if (public := public_event(item.event, root=self.root)) is not None:
                     yield FollowedEvent(public, item.cursor)
 
+    def is_open(self, run: str) -> bool:
+        """Whether this server works on a run."""
+        return run in self._open
+
     async def resume_stalled(self) -> Sequence[str]:
         """Go on with the runs of callers that the last server left; gives their ids.
 
@@ -436,7 +442,7 @@ class Service:
         Raises:
             Unavailable: The history cannot be written.
         """
-        journal = self._journal
+        journal = self.journal
         if journal is None:
             return
         await in_thread(journal.flush)
@@ -448,7 +454,7 @@ class Service:
 
         Runs until it is canceled.
         """
-        listeners = [] if self._journal is None else self._journal.listeners
+        listeners = [] if self.journal is None else self.journal.listeners
         listeners.append(_log_failure)
         try:
             while True:
@@ -463,7 +469,8 @@ class Service:
             listeners.remove(_log_failure)
 
     @property
-    def _journal(self) -> "Journal | None":
+    def journal(self) -> "Journal | None":
+        """Where the engine keeps history, if it does."""
         return self.engine.journal if isinstance(self.engine, InProcessEngine) else None
 
     def _watch(self, run: str, door: str, agent: str, release: Callable[[], None]) -> None:
@@ -494,6 +501,7 @@ def _log_failure(failure: RetinueError) -> None:
 _TICK_S: Final = 0.25
 _HELD_S: Final = 2.0
 """How long an agent may hold the loop before the server says so; for as many seconds afterwards it is not ready."""
+_PUBLIC_FACTS: Final = ("agent", "skill", "push", "attempt", "why")
 _INTERNAL: Final = "The attempt failed."
 
 
@@ -508,7 +516,7 @@ def public_event(event: Event, *, root: str = "") -> Event | None:
         case AttemptRetried(code, _, wait_s) if code == "internal_error":
             body = AttemptRetried(code, _INTERNAL, wait_s)
         case Decision(move, _, facts):
-            body = Decision(move, "", {name: facts[name] for name in ("agent", "skill") if name in facts})
+            body = Decision(move, "", {name: facts[name] for name in _PUBLIC_FACTS if name in facts})
         case ToolCallEvent(tool, duration_ns, failed):
             body = ToolCallEvent(tool, duration_ns, failed)
         case Message() if not event.node:

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.contract import json
 from retinue.contract.definition import Definition, Skill
-from retinue.contract.event import Checkpoint, Progress
+from retinue.contract.event import Checkpoint, Progress, TextDelta
 from retinue.contract.fault import Fault
 from retinue.contract.result import Result
 from retinue.contract.task import Correction, Task
@@ -131,12 +131,13 @@ def test_a_definition_comes_back_but_for_what_the_report_names(definition: Defin
 @given(
     st.lists(
         st.builds(Progress, texts, texts, st.none() | st.integers(), st.none() | st.integers())
-        | st.builds(Checkpoint, texts, texts, st.none() | st.integers()),
+        | st.builds(Checkpoint, texts, texts, st.none() | st.integers())
+        | st.builds(TextDelta, texts),
         min_size=1,
         max_size=3,
     )
 )
-def test_events_come_back(bodies: list[Progress | Checkpoint]) -> None:
+def test_events_come_back(bodies: list[Progress | Checkpoint | TextDelta]) -> None:
     written = a2a.render_events(bodies)
     assert a2a.parse_events(written.text).value == tuple(bodies)
     assert written.losses == ()

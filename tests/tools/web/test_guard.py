@@ -102,6 +102,10 @@ def test_an_allowed_network_is_let_through_and_nothing_else() -> None:
     assert reached("http://[::ffff:127.0.0.1]/", guard) == (ip_address("::ffff:127.0.0.1"),)
     with pytest.raises(AccessDenied):
         reached("http://127.0.0.2/", guard)
+    only = Guard(allow=("127.0.0.1/32",), only_allowed=True)
+    assert reached("http://127.0.0.1/", only)
+    with pytest.raises(AccessDenied, match="none of those that are named"):
+        reached("http://1.1.1.1/", only)
 
 
 def test_a_guard_for_an_address_that_the_user_has_set_lets_it_through() -> None:

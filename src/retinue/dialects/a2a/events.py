@@ -1,4 +1,4 @@
-"""Events of a task that is under way: updates of its status and its artifacts, as progress and checkpoints.
+"""Events of a task that is under way: updates of its status and artifacts, as progress, checkpoints and text.
 
 A stream sends one `StreamResponse` after the other, as server-sent events; here they stand one a line.
 """
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 from pydantic import TypeAdapter, ValidationError
 
 from retinue.contract import json
-from retinue.contract.event import KINDS, Body, Checkpoint, Progress
+from retinue.contract.event import KINDS, Body, Checkpoint, Progress, TextDelta
 from retinue.contract.finding import Finding, Level, Loss
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
@@ -23,9 +23,9 @@ from .reading import Extras, normalise_status, read_parts, validate
 from .render import block_metadata, text_part
 from .wire import EXTENSION, NAME, ArtifactUpdate, StatusUpdate, whole_numbers
 
-ProgressEvent: TypeAlias = Progress | Checkpoint
+ProgressEvent: TypeAlias = Progress | Checkpoint | TextDelta
 
-_CLASSES: Final[dict[str, type[ProgressEvent]]] = {KINDS[kind]: kind for kind in (Progress, Checkpoint)}
+_CLASSES: Final[dict[str, type[ProgressEvent]]] = {KINDS[kind]: kind for kind in (Progress, Checkpoint, TextDelta)}
 
 
 def parse_events(text: str | bytes, *, level: Level = "standard") -> Parsed[tuple[ProgressEvent, ...]]:
@@ -115,14 +115,18 @@ def render_event(
         context_id: The conversation that the task belongs to.
         message_id: The id of the message: another one for each event of a task, and the same for all who follow it.
     """
-    if not isinstance(body, Progress | Checkpoint):
+    if not isinstance(body, ProgressEvent):
         return None
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
-    facts: JsonMapping = {name: each for name, each in fields.items() if each not in (None, "") or name == "phase"}
-    count = ""
-    if isinstance(body, Progress) and body.total is not None:
-        count = f" ({body.done or 0}/{body.total})"
-    text = " - ".join(part for part in (body.phase, body.status) if part) + count
+    facts: JsonMapping = {
+        name: each for name, each in fields.items() if each not in (None, "") or name in {"phase", "text"}
+    }
+    if isinstance(body, TextDelta):
+        text = body.text
+    else:
+        text = " - ".join(part for part in (body.phase, body.status) if part)
+        if isinstance(body, Progress) and body.total is not None:
+            text += f" ({body.done or 0}/{body.total})"
     message: dict[str, Any] = {
         "messageId": message_id,
         "role": "ROLE_AGENT",

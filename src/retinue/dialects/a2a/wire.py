@@ -4,7 +4,11 @@ The protocol is defined in protobuf, so this is its ProtoJSON mapping. There all
 `metadata`) are doubles: 7 arrives as 7.0, and 2^53 + 1 as its neighbour. `is_exact` and `whole_numbers` are the answer.
 """
 
+import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
 from operator import is_not
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeAlias, cast
 
@@ -270,6 +274,27 @@ def is_exact(value: object) -> bool:
             return all(is_exact(each) for each in cast("JsonMapping", value).values())
         case _:
             return True
+
+
+def keeps_digits(text: str) -> bool:
+    """Whether doubles keep every digit of the fractions in a JSON text, which any reader makes doubles of.
+
+    They do up to 15 digits, and also the 17 by which some programs write a double. A text that is no JSON has none.
+    """
+    flags: list[bool] = []
+    if _MANY_DIGITS.search(text):
+        with suppress(ValueError, RecursionError):
+            json.loads(text, parse_float=lambda literal: flags.append(_is_kept(literal)))
+    return all(flags)
+
+
+_MANY_DIGITS: Final = re.compile(r"\d[\d.]{15}|\d[eE]-\d{3}")
+
+
+def _is_kept(literal: str) -> bool:
+    digits = len(literal.lower().partition("e")[0].replace(".", "").strip("-0"))
+    # A double has 767 digits at most, and its own text is not asked for more.
+    return digits < 800 and Decimal(f"{float(literal):.{max(digits - 1, 0)}e}") == Decimal(literal)
 
 
 def whole_numbers(value: Any, schema: object = None) -> Any:

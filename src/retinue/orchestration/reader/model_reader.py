@@ -170,6 +170,7 @@ class ModelReader:
         *,
         environment: ReaderEnvironment = EMPTY_ENVIRONMENT,
         answers: Sequence[tuple[str, str]] = (),
+        history: Sequence[str] = (),
     ) -> Plan:
         """A plan for `goal`, with how it came about in it (see `planning_of`).
 
@@ -178,12 +179,13 @@ class ModelReader:
             model: Who is asked, and within which budget.
             environment: What may be known beside the words.
             answers: Questions that were put to the person already, with the answers.
+            history: What was said before, the oldest first, as `role: text`.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
         """
         text, name = check_goal(goal), model.model.name
-        draft, plan, reply = await self._draft(text, model, environment=environment, answers=answers)
+        draft, plan, reply = await self._draft(text, model, environment=environment, answers=answers, history=history)
         planning = Planning(model=name, corrections=reply.corrections, usage=reply.usage)
         if draft is None:
             plan = self.rules.plan(text, environment=environment)
@@ -235,6 +237,7 @@ class ModelReader:
         *,
         environment: ReaderEnvironment,
         answers: Sequence[tuple[str, str]] = (),
+        history: Sequence[str] = (),
         ancestors: tuple[Caller, ...] = (),
         limit: int = MAX_NODES,
         whole: str = "",
@@ -268,7 +271,12 @@ class ModelReader:
             return objections
 
         prompt = goal_prompt(
-            goal, self._nearest(goal, environment), environment=environment, answers=answers, full_goal=whole
+            goal,
+            self._nearest(goal, environment),
+            environment=environment,
+            answers=answers,
+            history=history,
+            full_goal=whole,
         )
         reply = await model.ask(f"{INSTRUCTIONS}\n{extra}".strip(), prompt, DraftedPlan, "plan", check=check)
         draft, plan = valid[-1] if reply.value is not None else (None, Plan())
@@ -406,6 +414,7 @@ def goal_prompt(
     *,
     environment: ReaderEnvironment,
     answers: Sequence[tuple[str, str]] = (),
+    history: Sequence[str] = (),
     full_goal: str = "",
 ) -> str:
     """All that a model is told of a goal.
@@ -415,11 +424,15 @@ def goal_prompt(
         skills: Who could do it, the nearest first. Those that do not fit in are named in a line each, or left out.
         environment: What is known of the workspace.
         answers: Questions that were put to the person already, with the answers.
+        history: What was said before, the oldest first, as `role: text`.
         full_goal: The goal that `goal` is a part of.
     """
     parts = [f"The goal:\n{goal}"]
     if full_goal and full_goal != goal:
         parts.insert(0, f"It is part of this, which others work on too:\n{one_line(full_goal, limit=_MAX_GOAL)}")
+    if history:
+        block = untrusted_block("the history of this conversation", "\n".join(history))
+        parts.insert(0, f"What was said before:\n{block}")
     parts += [f"You asked: {question}\nThe person answered: {answer}" for question, answer in answers]
     visible, text = _skills_text(skills)
     parts.append(f"The agents:\n{untrusted_block('the definitions of the agents', text, limit=2 * SKILLS_CHARS)}")

@@ -1,5 +1,5 @@
 """The A2A door, versions 1.0 and 0.3: JSON-RPC and HTTP+JSON, for the whole server and for each agent."""
 
-from retinue.servers.a2a.routes import VERSIONS, a2a_routes
+from retinue.servers.a2a.routes import VERSIONS, A2aDoor
 
-__all__ = ["VERSIONS", "a2a_routes"]
+__all__ = ["VERSIONS", "A2aDoor"]

@@ -5,11 +5,12 @@ from typing import Any, Final
 from a2a.utils.errors import A2A_REASON_TO_ERROR, A2AError, InternalError as A2AInternalError
 from starlette.responses import Response
 
+from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.dialects import a2a
 from retinue.dialects.a2a.wire import FAULTS
 from retinue.errors import InvalidInput, RetinueError
-from retinue.servers.errors import JSON, error_response, public_error
+from retinue.servers.errors import JSON, HttpError, error_response, public_error
 from retinue.servers.service import UnknownRun
 
 
@@ -66,7 +67,7 @@ def sdk_error(error: RetinueError) -> A2AError:
     return A2A_REASON_TO_ERROR.get(reason, A2AInternalError)(message=fault.message)
 
 
-def refusal_response(error: RetinueError, *, form: str, request_id: Any = None) -> Response:
+def refusal_response(error: RetinueError | HttpError, *, form: str, request_id: Any = None) -> Response:
     """The answer that tells an error.
 
     Args:
@@ -74,14 +75,14 @@ def refusal_response(error: RetinueError, *, form: str, request_id: Any = None) 
         form: `jsonrpc` or `http`.
         request_id: The id of the request in JSON-RPC.
     """
-    fault = fault_of(error)
-    is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
-    text = a2a.render_error(fault, form=form, request_id=request_id if is_id else None).text
     common = error_response(error)  # with the status and the headers that all doors share
+    is_fixed = isinstance(error, HttpError) or common.status_code in {401, 429, 503}
+    fault = fault_of(error.error if isinstance(error, HttpError) else error)
+    is_id = isinstance(request_id, str | int) and not isinstance(request_id, bool)
+    body: Any = json.loads(a2a.render_error(fault, form=form, request_id=request_id if is_id else None).text)
+    if form == "http" and is_fixed:
+        body["error"]["code"] = common.status_code
     headers = {name: common.headers[name] for name in ("retry-after", "www-authenticate") if name in common.headers}
-    if form == "jsonrpc":
-        status = common.status_code if common.status_code in {401, 429, 503} else 200
-        return Response(text, status, headers, media_type=JSON)
     words = next((each for each in a2a.ERRORS.values() if each.reason == fault.detail.get("reason")), None)
-    status = words.http if words is not None else FAULTS[fault.code][1]
-    return Response(text, status, headers, media_type=JSON)
+    status = 200 if form == "jsonrpc" else words.http if words is not None else FAULTS[fault.code][1]
+    return Response(json.dumps(body), common.status_code if is_fixed else status, headers, media_type=JSON)

@@ -1,9 +1,10 @@
 """The handler of the SDK over the engine: a task is a run. Only here protobuf meets our JSON."""
 
+import asyncio
 import functools
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from types import CoroutineType
 from typing import Any, Final, TypeVar
@@ -29,8 +30,10 @@ _LOGGER: Final = logging.getLogger("retinue.servers")
 
 CALL: Final = "retinue.call"
 """The key under which the call stands in the scope of a request, and in the state of the SDK's context."""
-MOST_TASKS: Final = 1_000
-"""The newest tasks of a caller, which are listed."""
+WINDOW: Final = 1_000
+"""Tasks that are put in order by their last change. The next so many, which began before these, follow them."""
+MESSAGE_S: Final = 0.5
+"""How long a stream waits for an answer that is a message alone. One that takes longer is told as a task."""
 
 _PAGE: Final = 50
 _LONGEST_PAGE: Final = 100
@@ -107,7 +110,16 @@ class AgentHandler(RequestHandler):
             validate_proto_required_fields(params)
             run, after_ns = await self._take(params, call)
             await self._service.keep()
-            record = replace(await self._service.engine.get(run), lifecycle="working", outcome=None, ended_ns=None)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MESSAGE_S):
+                    await wait_until_settled(self._service, run, or_update=True)
+            record = await self._service.engine.get(run)
+            if record.ended_ns is not None:
+                body = await self._task(call, record, params.configuration, form="http")
+                if "message" in body:
+                    yield _event(body)
+                    return
+            record = replace(record, lifecycle="working", outcome=None, ended_ns=None)
             async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as stream:
                 async for update in stream:
                     yield _event(update)
@@ -132,11 +144,11 @@ class AgentHandler(RequestHandler):
 
     async def _take(self, params: pb.SendMessageRequest, call: Call) -> tuple[str, int]:
         configuration = params.configuration
-        config: JsonMapping | None = None
+        wish, config = MessageToDict(params), None
         if configuration.HasField("task_push_notification_config"):
-            config = MessageToDict(configuration.task_push_notification_config)
+            config = wish["configuration"].pop("taskPushNotificationConfig")  # whose secrets no agent is told
             await self._push.check(call.caller, config)
-        run, after_ns = await take_message(self._service, call, MessageToDict(params))
+        run, after_ns = await take_message(self._service, call, wish)
         if config is not None:
             await self._push.add(call.caller, await self._service.engine.get(run), config, call.address)
         return run, after_ns
@@ -168,47 +180,51 @@ class AgentHandler(RequestHandler):
 
     @_checked
     async def on_list_tasks(self, params: pb.ListTasksRequest, call: Call) -> pb.ListTasksResponse:
-        """The newest tasks of the caller on this route, those that changed last first, a page at a time."""
+        """The tasks of the caller on this route, those that changed last first, a page at a time: see `WINDOW`."""
         size = params.page_size if params.HasField("page_size") else _PAGE
         if not 1 <= size <= _LONGEST_PAGE:
             raise InvalidInput(f"`pageSize` is a count of 1 to {_LONGEST_PAGE}.", path="/pageSize")
-        last = _read_cursor(params.page_token) if params.page_token else None
-        records = await self._records(params, call)
+        window, last = _read_token(params.page_token)
+        records, rest, total = await self._records(params, call, window)
         # Tasks that have changed since the page before stand before its end.
-        begin = 0 if last is None else sum(_cursor(each) >= last for each in records)
+        begin = 0 if last is None else sum(_place(each) >= last for each in records)
         page = records[begin : begin + size]
         tasks = [await self._task(call, each, params) for each in page]
         for task in () if params.include_artifacts else tasks:
             task.pop("artifacts", None)
-        more = begin + size < len(records)
+        token = f"{rest}|" if rest else ""
+        if begin + size < len(records):
+            token = "{}|{}.{}".format(window, *_place(page[-1]))
         return pb.ListTasksResponse(
-            tasks=[_proto(pb.Task, each) for each in tasks],
-            next_page_token="{}.{}".format(*_cursor(page[-1])) if more else "",
-            page_size=size,
-            total_size=len(records),
+            tasks=[_proto(pb.Task, each) for each in tasks], next_page_token=token, page_size=size, total_size=total
         )
 
-    async def _records(self, params: pb.ListTasksRequest, call: Call) -> list[RunRecord]:
+    async def _records(self, params: pb.ListTasksRequest, call: Call, window: str) -> tuple[list[RunRecord], str, int]:
+        """The tasks of one window, or all that a filter leaves; where the next window begins; how many there are."""
+        service, engine, owner = self._service, self._service.engine, call.caller.owner
         labels = {"door": DOOR, **({"agent": call.agent_name} if call.agent_name else {})}
-        service, owner = self._service, call.caller.owner
-        if params.context_id:
-            within = {**labels, CONTEXT_LABEL: params.context_id}
-            records = list(await service.engine.list(limit=MOST_TASKS, where=RunFilter(owner=owner, labels=within)))
-            try:
+        labels |= {CONTEXT_LABEL: params.context_id} if params.context_id else {}
+        where = RunFilter(owner=owner, labels=labels)
+        is_filtered = bool(params.status or params.HasField("status_timestamp_after"))
+        records, rest = list[RunRecord](), window
+        while True:
+            records += (page := await engine.list(limit=WINDOW, where=replace(where, after=rest)))
+            rest = page[-1].cursor if len(page) == WINDOW else ""
+            if not (rest and is_filtered):
+                break
+        total = await engine.count(where) if rest or window else len(records)
+        if params.context_id and not rest:
+            with suppress(RetinueError):  # the run that the conversation is called after
                 first = await call.find(service, params.context_id)
-            except RetinueError:
-                first = None
-            if first is not None and context_of(first) == params.context_id:
-                records.append(first)
-        else:
-            records = list(await service.engine.list(limit=MOST_TASKS, where=RunFilter(owner=owner, labels=labels)))
+                records += [first] if context_of(first) == params.context_id else []
+                total += context_of(first) == params.context_id
         if params.status:
             state = pb.TaskState.Name(params.status)
             records = [each for each in records if await state_of(service, each) == state]
         if params.HasField("status_timestamp_after"):
             since_ns = params.status_timestamp_after.ToNanoseconds()
-            records = [each for each in records if _cursor(each)[0] > since_ns]
-        return sorted(records, key=_cursor, reverse=True)
+            records = [each for each in records if _place(each)[0] > since_ns]
+        return sorted(records, key=_place, reverse=True), rest, len(records) if is_filtered else total
 
     # Push
 
@@ -244,7 +260,7 @@ class AgentHandler(RequestHandler):
     ) -> None:
         """Send no more to one of them."""
         record = await call.find(self._service, params.task_id)
-        self._push.remove(record.run, params.id)
+        await self._push.remove(record.run, params.id)
 
     @_checked
     async def on_get_extended_agent_card(self, params: pb.GetExtendedAgentCardRequest, call: Call) -> pb.AgentCard:
@@ -258,18 +274,27 @@ def _event(update: JsonMapping) -> Any:
     ((kind, body),) = update.items()
     kinds: dict[str, type[ProtoMessage]] = {
         "task": pb.Task,
+        "message": pb.Message,
         "statusUpdate": pb.TaskStatusUpdateEvent,
         "artifactUpdate": pb.TaskArtifactUpdateEvent,
     }
     return _proto(kinds[kind], body)
 
 
-def _cursor(record: RunRecord) -> tuple[int, str]:
+def _place(record: RunRecord) -> tuple[int, str]:
     return record.ended_ns or record.started_ns, record.run
 
 
-def _read_cursor(text: str) -> tuple[int, str]:
-    at, _, run = text.partition(".")
-    if not (at.isascii() and at.isdecimal() and len(at) < 20 and run):
+def _read_token(text: str) -> tuple[str, tuple[int, str] | None]:
+    """Where the window of a page begins, and the last task of the page before in it.
+
+    Raises:
+        InvalidInput: It is no token.
+    """
+    window, bar, last = text.rpartition("|")
+    at, dot, run = last.partition(".")
+    if not text or (bar and not last):
+        return window, None
+    if not (bar and dot and at.isascii() and at.isdecimal() and len(at) < 20 and run):
         raise InvalidInput("The `pageToken` is none.", hint="Use the one that came with the page before.")
-    return int(at), run
+    return window, (int(at), run)

@@ -13,6 +13,7 @@ from retinue.contract.definition import Definition, Skill
 from retinue.contract.model import JsonMapping
 from retinue.contract.task import Question, Task
 from retinue.dialects import a2a
+from retinue.dialects.a2a.wire import JSON_TYPE, keeps_digits
 from retinue.dialects.port import ParseContext
 from retinue.engine.base import RunFilter, RunRecord
 from retinue.errors import InvalidInput, RetinueError
@@ -196,6 +197,12 @@ def _check_parts(parts: Sequence[JsonMapping], definition: Definition | None) ->
         if said and not is_text and not any(fnmatch(said, mode) for mode in modes):
             message = f"Part {number} is {said[:80]!r}, which is not taken here."
             raise Refusal("CONTENT_TYPE_NOT_SUPPORTED", message, f"Send {', '.join(sorted(modes))}.")
+        if said == JSON_TYPE and not keeps_digits(part.get("text", "")):
+            raise InvalidInput(
+                "A number has more digits than a double keeps.",
+                hint="Send it as a string, or shorter.",
+                path=f"/message/parts/{number}",
+            )
 
 
 async def _earlier_turns(service: Service, caller: Caller, context_id: str) -> tuple[str, ...]:

@@ -6,60 +6,93 @@ An address is checked when it is named, and whenever it is connected to, since a
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from retinue.contract import json
-from retinue.contract.model import JsonMapping
+from retinue.contract.event import Decision
+from retinue.contract.model import JsonMapping, Model
+from retinue.dialects.a2a.wire import STATES
 from retinue.engine.base import RunRecord
+from retinue.engine.blocking import in_thread
 from retinue.errors import AccessDenied, InvalidInput, NetworkError, RetinueError
 from retinue.servers.a2a.errors import Refusal
 from retinue.servers.a2a.tasks import updates
 from retinue.servers.admission import Caller
 from retinue.servers.service import Service
 from retinue.tools.web.client import WebClient
-from retinue.tools.web.url import parse_url
+from retinue.tools.web.url import Guard, parse_url
 
 _LOGGER: Final = logging.getLogger("retinue.servers")
 
 MOST_TARGETS: Final = 8
 """Addresses for one task."""
 MOST_RUNS: Final = 1_000
-"""Runs whose configurations are kept after they have ended."""
-WAITS_S: Final = (1.0, 5.0, 25.0)
+"""Runs whose configurations can be read after they have ended."""
+WAITS_S: Final = (1.0, 5.0, 25.0, 60.0, 120.0)
 """How long to wait before each further attempt."""
 
+_MOST_CHARS: Final = 16_384
 
-@dataclass(slots=True)
-class _Target:
-    """An address, and what sends to it."""
+
+class PushTarget(Model):
+    """An address that is sent the updates of a run, as it is kept until it has been sent the end.
+
+    Attributes:
+        config: `TaskPushNotificationConfig` as JSON, with its secrets.
+        address: Where the door is, for links.
+        anywhere: It may be in public: otherwise only in the networks that the operator has named.
+    """
 
     config: JsonMapping
-    task: asyncio.Task[None] | None = None
+    address: str
+    anywhere: bool
 
 
 @dataclass(slots=True)
 class PushSender:
-    """Sends updates. What it was told is forgotten when the server stops.
+    """Sends updates.
 
     Attributes:
         service: Where tasks run; its `push_guard` says what may be reached.
     """
 
     service: Service
-    _targets: dict[str, dict[str, _Target]] = field(default_factory=dict[str, dict[str, _Target]])
+    _targets: dict[str, dict[str, PushTarget]] = field(default_factory=dict[str, dict[str, PushTarget]])
+    _tasks: dict[tuple[str, str], asyncio.Task[None]] = field(
+        default_factory=dict[tuple[str, str], "asyncio.Task[None]"]
+    )
+
+    async def resume(self) -> None:
+        """Go on where the last server stopped: with each task as it is by now. Something may be sent once more."""
+        if self.service.journal is None:
+            return
+        for run, name, text in await in_thread(self.service.journal.texts):
+            try:
+                target, record = PushTarget.model_validate_json(text), await self.service.engine.get(run)
+            except (ValueError, RetinueError):  # somebody has edited it, or the run is not there any more
+                continue
+            if record.ended_ns is not None or self.service.is_open(run):
+                self._begin(record, name, target, after_ns=time.time_ns())
+
+    async def close(self) -> None:
+        """Stop sending; the next server goes on."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
 
     async def check(self, caller: Caller, config: Mapping[str, Any]) -> None:
         """See that updates may be sent there.
 
         Raises:
             InvalidInput: It is no address, or what is to be sent with it is no header.
-            AccessDenied: It may not be reached, or the caller's key does not cover the network, and the operator has
-                named none for updates.
+            AccessDenied: It may not be reached; without the effect `network` in the caller's key that is all but the
+                networks that the operator has named.
         """
-        url, guard = parse_url(str(config.get("url", ""))), self.service.push_guard
-        if "network" not in caller.key.effects and not guard.allow:
+        url, guard = parse_url(str(config.get("url", ""))), self._guard(anywhere="network" in caller.key.effects)
+        if guard.only_allowed and not guard.allow:
             hint = "Ask the operator for a key with it: `retinue keys add NAME --effects read,network`."
             raise AccessDenied("Updates are sent only for a key with the effect `network`.", hint=hint)
         guard.check(url)
@@ -68,6 +101,8 @@ class PushSender:
             await guard.resolve(url.host, url.port)
         if not all(value.isascii() and value.isprintable() for value in _headers(config).values()):
             raise InvalidInput("The token or the credentials hold characters that no header may hold.")
+        if len(json.dumps(config)) > _MOST_CHARS:
+            raise InvalidInput(f"The push configuration has more than {_MOST_CHARS:,} characters.")
 
     async def add(self, caller: Caller, record: RunRecord, config: Mapping[str, Any], address: str) -> JsonMapping:
         """Send the updates of a run to one more address, from now on.
@@ -79,20 +114,23 @@ class PushSender:
             address: Where the door is, for links.
 
         Raises:
-            RetinueError: See `check`; or there are too many.
+            RetinueError: See `check`; or there are too many, or it cannot be kept.
         """
         await self.check(caller, config)
         name = str(config.get("id") or record.run)
-        targets = self._targets.setdefault(record.run, {})
+        targets = self._targets.get(record.run, {})
         if len(targets) >= MOST_TARGETS and name not in targets:
             raise InvalidInput(f"A task has at most {MOST_TARGETS} push configurations.", hint="Delete one.")
-        self.remove(record.run, name)
-        target = _Target({**config, "taskId": record.run, "id": name})
-        targets[name] = target
+        anywhere = "network" in caller.key.effects
+        target = PushTarget(config={**config, "taskId": record.run, "id": name}, address=address, anywhere=anywhere)
+        await self.remove(record.run, name)
         if record.ended_ns is None:
-            target.task = asyncio.create_task(self._follow(record, target.config, address))
-        elif len(self._targets) > MOST_RUNS:
-            self._targets.pop(next(iter(self._targets)))
+            await self._keep(record.run, name, target.to_json_text())
+            self._begin(record, name, target)
+        else:
+            self._targets.setdefault(record.run, {})[name] = target
+        while len(self._targets) > MOST_RUNS and (over := self._oldest_ended()):
+            del self._targets[over]
         return target.config
 
     def get(self, run: str, name: str) -> JsonMapping:
@@ -110,40 +148,71 @@ class PushSender:
         """The configurations of a run."""
         return [each.config for each in self._targets.get(run, {}).values()]
 
-    def remove(self, run: str, name: str) -> None:
+    async def remove(self, run: str, name: str) -> None:
         """Send no more to one address. One that is not there is no error."""
-        target = self._targets.get(run, {}).pop(name, None)
-        if target is not None and target.task is not None:
-            target.task.cancel()
+        if self._targets.get(run, {}).pop(name, None) is None:
+            return
+        if (task := self._tasks.pop((run, name), None)) is not None:
+            task.cancel()
+            await self._keep(run, name, None)
 
-    async def _follow(self, record: RunRecord, config: JsonMapping, address: str) -> None:
+    def _guard(self, *, anywhere: bool) -> Guard:
+        return replace(self.service.push_guard, only_allowed=not anywhere)
+
+    def _oldest_ended(self) -> str | None:
+        open_runs = {run for run, _ in self._tasks}
+        return next((run for run in self._targets if run not in open_runs), None)
+
+    async def _keep(self, run: str, name: str, text: str | None) -> None:
+        if self.service.journal is not None:
+            await in_thread(self.service.journal.keep_text, run, name, text)
+
+    def _begin(self, record: RunRecord, name: str, target: PushTarget, *, after_ns: int = 0) -> None:
+        self._targets.setdefault(record.run, {})[name] = target
+        self._tasks[record.run, name] = asyncio.create_task(self._follow(record, name, target, after_ns))
+
+    async def _follow(self, record: RunRecord, name: str, target: PushTarget, after_ns: int) -> None:
+        run, is_reached = record.run, True
+        following = updates(self.service, record, target.address, after_ns=after_ns, to_the_end=True, with_text=False)
         try:
-            async with contextlib.aclosing(updates(self.service, record, address, to_the_end=True)) as following:
+            async with contextlib.aclosing(following):
                 async for update in following:
-                    await self._deliver(record.run, json.dumps(update).encode(), config)
+                    # An address that was given up is tried once more with the end.
+                    if is_reached or _is_end(update):
+                        is_reached = await self._deliver(run, name, json.dumps(update).encode(), target)
+                    if _is_end(update):
+                        await self._keep(run, name, None)
+                        self._tasks.pop((run, name), None)
         except RetinueError as error:
-            _LOGGER.warning("updates of run %s are not sent any more: %s", record.run, error.message)
+            _LOGGER.warning("updates of run %s are not sent any more: %s", run, error.message)
 
-    async def _deliver(self, run: str, body: bytes, config: JsonMapping) -> None:
-        """Send one update, several times if need be. Neither it nor the address is told to the log."""
-        why = ""
-        for wait_s in (0.0, *WAITS_S):
-            await asyncio.sleep(wait_s)
+    async def _deliver(self, run: str, name: str, body: bytes, target: PushTarget) -> bool:
+        """Send one update, several times if need be; each failure is an event of the run, without the address."""
+        client = WebClient(self._guard(anywhere=target.anywhere), proxy="ignore")
+        for attempt, wait_s in enumerate((*WAITS_S, 0.0), 1):
+            is_last = attempt > len(WAITS_S)
             try:
-                url = parse_url(config["url"])
-                answer = await WebClient(self.service.push_guard, proxy="ignore").send(
-                    url, method="POST", headers=_headers(config), content=body, max_bytes=1024
-                )
-            except AccessDenied as error:  # the name leads to a place now that may not be reached
-                why = error.code
-                break
+                url, headers = parse_url(target.config["url"]), _headers(target.config)
+                answer = await client.send(url, method="POST", headers=headers, content=body, max_bytes=1024)
+                if answer.status < 300:
+                    return True
+                why = f"status {answer.status}"
             except RetinueError as error:
                 why = error.code
-            else:
-                if answer.status < 400:
-                    return
-                why = f"status {answer.status}"
-        _LOGGER.warning("an update of run %s was not delivered: %s", run, why)
+                is_last |= isinstance(error, AccessDenied)  # the name leads to a place now that may not be reached
+            facts = {"push": name, "attempt": attempt, "why": why}
+            move = "drop_push" if is_last else "retry_push"
+            await self.service.engine.add_event(run, Decision(move, f"An update was not delivered: {why}.", facts))
+            if is_last:
+                break
+            await asyncio.sleep(wait_s)
+        return False
+
+
+def _is_end(update: JsonMapping) -> bool:
+    """Whether an update tells that its task has ended."""
+    body: Any = update.get("task") or update.get("statusUpdate")
+    return body is not None and STATES[body["status"]["state"]][0] == "ended"
 
 
 def _headers(config: Mapping[str, Any]) -> dict[str, str]:

@@ -3,6 +3,8 @@
 import hashlib
 import logging
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from email.utils import formatdate
 from typing import Any, Final
 
 from a2a.server.context import ServerCallContext
@@ -16,7 +18,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from retinue.contract import json
 from retinue.contract.json import JsonValue
-from retinue.dialects.a2a.wire import ERRORS, is_exact
+from retinue.dialects.a2a.wire import ERRORS, is_exact, keeps_digits
 from retinue.errors import InvalidInput, ParseError, RetinueError
 from retinue.servers.a2a.cards import CARD_PATH, agent_card, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
@@ -94,36 +96,48 @@ def _for_fasta2a(run: Endpoint) -> Endpoint:
     return answer
 
 
-def a2a_routes(service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> list[BaseRoute]:
-    """The door as routes, which come before those of the HTTP door: it takes any word for a skill.
+class A2aDoor:
+    """The door.
 
     Args:
         service: Where tasks run.
         base_url: The public address, for cards and links.
         versions: The versions of the protocol that are spoken.
+
+    Attributes:
+        routes: These come before those of the HTTP door: it takes any word for a skill.
     """
-    # What the SDK logs quotes requests, and what goes wrong is logged here.
-    logging.getLogger("a2a").setLevel(logging.CRITICAL)
-    door = _Door(service, base_url, tuple(versions))
-    files = endpoint(service, DOOR, get_artifact)
-    cards: list[BaseRoute] = []
-    every: list[BaseRoute] = []
-    for prefix in (_AGENT, ""):  # most requests are to an agent
-        cards += routes(f"{prefix}{CARD_PATH}", door.card, ["GET"])
-        every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
-        for path, version in _CARD_PATHS.items():
-            if version in versions:
-                every += routes(f"{prefix}{PATH}{path}", door.extended_card, ["GET"])
-        every += door.protocol_routes(f"{prefix}{PATH}")
-    return [*cards, RouteGroup("a2a", every)]
 
+    def __init__(self, service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> None:
+        # What the SDK logs quotes requests, and what goes wrong is logged here.
+        logging.getLogger("a2a").setLevel(logging.CRITICAL)
+        self._service, self._base_url, self._versions = service, base_url, tuple(versions)
+        self._push = PushSender(service)
+        self._handler = AgentHandler(service, self._push)
+        self._began = formatdate(usegmt=True)  # no agent changes while it is served
+        files = endpoint(service, DOOR, get_artifact)
+        cards: list[BaseRoute] = []
+        every: list[BaseRoute] = []
+        for prefix in (_AGENT, ""):  # most requests are to an agent
+            cards += routes(f"{prefix}{CARD_PATH}", self.card, ["GET"])
+            every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
+            for path, version in _CARD_PATHS.items():
+                if version in versions:
+                    every += routes(f"{prefix}{PATH}{path}", self.extended_card, ["GET"])
+            every += self._protocol_routes(f"{prefix}{PATH}")
+        self.routes: list[BaseRoute] = [*cards, RouteGroup("a2a", every)]
 
-class _Door:
-    def __init__(self, service: Service, base_url: str, versions: tuple[str, ...]) -> None:
-        self._service, self._base_url, self._versions = service, base_url, versions
-        self._handler = AgentHandler(service, PushSender(service))
+    @asynccontextmanager
+    async def lifespan(self, app: object) -> AsyncGenerator[None]:
+        """Send what the last server had no time for, and stop sending in the end."""
+        del app
+        await self._push.resume()
+        try:
+            yield
+        finally:
+            await self._push.close()
 
-    def protocol_routes(self, path: str) -> list[BaseRoute]:
+    def _protocol_routes(self, path: str) -> list[BaseRoute]:
         """JSON-RPC and HTTP+JSON under a path."""
         more: dict[str, Any] = {"context_builder": _Context(), "enable_v0_3_compat": "0.3" in self._versions}
         rpc = create_jsonrpc_routes(self._handler, path, **more)
@@ -152,9 +166,24 @@ class _Door:
                 caller = admission.authenticate(request.headers)
                 admission.check_rate(caller)
                 card = self._card_for(self._call(request, caller))
-            return _cached(request, json.dumps(card))
+            return self._cached(request, json.dumps(card))
         except (HttpError, RetinueError) as error:
             return error_response(error)
+
+    def _cached(self, request: Request, card: str) -> Response:
+        """A card, with what lets a client keep it for a while."""
+        headers = {
+            "etag": f'"{hashlib.sha256(card.encode()).hexdigest()[:32]}"',
+            "last-modified": self._began,
+            "cache-control": f"private, max-age={CARD_S}",
+            "vary": "authorization, x-api-key",
+        }
+        said = request.headers
+        if "if-none-match" in said:  # then it counts alone
+            is_same = said["if-none-match"] == headers["etag"]
+        else:
+            is_same = said.get("if-modified-since") == headers["last-modified"]
+        return Response(None, 304, headers) if is_same else Response(card, 200, headers, media_type=JSON)
 
     async def extended_card(self, request: Request) -> Response:
         """The card with all that the caller may reach."""
@@ -190,8 +219,7 @@ class _Door:
         """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
 
         async def answer(request: Request) -> Response:
-            request_id: Any = None
-            is_request = False
+            request_id, is_whole = None, False
             try:
                 caller = self._service.admission.authenticate(request.headers)
                 self._service.admission.check_rate(caller)
@@ -201,19 +229,18 @@ class _Door:
                     raise sdk_refusal(-32009)
                 body = await self._read(request)
                 if form == "jsonrpc" and isinstance(body, dict):
-                    is_request = body.get("jsonrpc") == "2.0" and isinstance(body.get("id"), str | int)
-                    request_id, method, body = body.get("id"), body.get("method"), body.get("params")
-                    is_request = is_request and isinstance(method, str) and isinstance(body, dict)
+                    request_id, method, params = body.get("id"), body.get("method"), body.get("params")
+                    is_id = isinstance(request_id, str | int | None) and not isinstance(request_id, bool)
+                    is_whole = body.get("jsonrpc") == "2.0" and isinstance(method, str) and is_id
+                    body = params
                     if isinstance(method, str) and (version := _CARD_METHODS.get(method)) in self._versions:
                         self._check_version(request, str(version))
                         return _json({"jsonrpc": "2.0", "id": request_id, "result": self._card_for(call)})
-                _check_numbers(body)
+                _check_numbers(body, await request.body())
                 response = await run(request)
-            except HttpError as error:
-                return error_response(error)
-            except RetinueError as error:
+            except (HttpError, RetinueError) as error:
                 return refusal_response(error, form=form, request_id=request_id)
-            return self._finish(response, call, form, request_id, is_request=is_request)
+            return self._finish(response, call, form, request_id, is_whole=is_whole)
 
         return instrument(self._service, DOOR, answer)
 
@@ -229,7 +256,7 @@ class _Door:
             return None
         if said not in _TYPES:
             hint = f"Send {' or '.join(sorted(_TYPES))}."
-            raise Refusal("CONTENT_TYPE_NOT_SUPPORTED", f"The body is {said[:80]!r}.", hint)
+            raise HttpError(415, Refusal("CONTENT_TYPE_NOT_SUPPORTED", f"The body is {said[:80]!r}.", hint))
         try:
             return json.loads(content, max_bytes=MAX_BODY, max_depth=MAX_DEPTH)
         except ParseError as error:
@@ -240,7 +267,7 @@ class _Door:
         if said.partition(".")[0] != wanted.partition(".")[0]:
             raise sdk_refusal(-32009)
 
-    def _finish(self, response: Response, call: Call, form: str, request_id: Any, *, is_request: bool) -> Response:
+    def _finish(self, response: Response, call: Call, form: str, request_id: Any, *, is_whole: bool) -> Response:
         """The SDK's answer; with errors in our words, and streams that end when the server does."""
         if isinstance(response, EventSourceResponse):
             content: Any = response.body_iterator  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -255,13 +282,13 @@ class _Door:
         answer: Any = json.loads(bytes(response.body))
         if "error" in answer:
             code: int = answer["error"]["code"] if form == "jsonrpc" else _code_of(answer["error"])
-            if code == -32600 and is_request:  # the SDK says so in 0.3 of parameters that do not fit
+            if is_whole and code == -32600:  # the request is one; what it says to the method is not
                 code = -32602
             return refusal_response(sdk_refusal(code), form=form, request_id=request_id)
         return response
 
 
-def _check_numbers(body: JsonValue) -> None:
+def _check_numbers(body: JsonValue, content: bytes) -> None:
     """See that protobuf loses nothing of a body, whose numbers in free data are doubles.
 
     Raises:
@@ -272,6 +299,8 @@ def _check_numbers(body: JsonValue) -> None:
             "A whole number beyond 2^53 does not survive in the data of a message.",
             hint="Send the data as JSON in a text part with the media type `application/json`.",
         )
+    if not keeps_digits(content.decode()):
+        raise InvalidInput("A number has more digits than a double keeps.", hint="Send it as text, or shorter.")
 
 
 def _code_of(error: Any) -> int:
@@ -279,15 +308,6 @@ def _code_of(error: Any) -> int:
     reasons = [each.get("reason") for each in error.get("details", [])]
     by_reason = {words.reason: code for code, words in ERRORS.items()}
     return next((by_reason[reason] for reason in reasons if reason in by_reason), -32603)
-
-
-def _cached(request: Request, card: str) -> Response:
-    """A card, with what lets a client keep it for a while."""
-    tag = f'"{hashlib.sha256(card.encode()).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": f"private, max-age={CARD_S}", "vary": "authorization, x-api-key"}
-    if request.headers.get("if-none-match") == tag:
-        return Response(None, 304, headers)
-    return Response(card, 200, headers, media_type=JSON)
 
 
 def _json(body: Any) -> Response:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from typing import Any, Final, cast
 
 from retinue.contract import json
-from retinue.contract.event import Event, Message, NodeFinished, Progress, QuestionAnswered, QuestionAsked
+from retinue.contract.event import Event, Message, NodeFinished, Progress, QuestionAnswered, QuestionAsked, TextDelta
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Versions
 from retinue.contract.task import Task
@@ -116,16 +116,29 @@ async def asks_now(service: Service, run: str, event: Event) -> bool:
     return any((each.run, each.question.id) == (event.run, event.body.question.id) for each in pending)
 
 
-async def wait_until_settled(service: Service, run: str) -> None:
-    """Wait until a run has ended, or asks its caller something, or the server stops."""
+async def wait_until_settled(service: Service, run: str, *, or_update: bool = False) -> None:
+    """Wait until a run has ended, or asks its caller something, or the server stops.
+
+    Args:
+        service: Where it runs.
+        run: The run.
+        or_update: Or until there is something to tell of it.
+    """
     async with aclosing(service.events(run)) as events:
         async for each in events:
-            if await asks_now(service, run, each.event):
+            is_update = or_update and _progress(each.event, run, "") is not None
+            if is_update or await asks_now(service, run, each.event):
                 return
 
 
 async def updates(
-    service: Service, record: RunRecord, address: str, *, after_ns: int = 0, to_the_end: bool = False
+    service: Service,
+    record: RunRecord,
+    address: str,
+    *,
+    after_ns: int = 0,
+    to_the_end: bool = False,
+    with_text: bool = True,
 ) -> AsyncGenerator[JsonMapping]:
     """A task, and what becomes of it until it has ended or asks its caller something: responses of a stream.
 
@@ -137,6 +150,7 @@ async def updates(
         address: Where the door is, for links.
         after_ns: Nothing is told that happened before, in nanoseconds since 1970 UTC.
         to_the_end: Go on when it asks something.
+        with_text: Tell the text of an answer as it is written, too.
     """
     run, context = record.run, context_of(record)
     task = await task_json(service, record, address)
@@ -159,6 +173,8 @@ async def updates(
                 yield _from_task(await task_json(service, await service.engine.get(run), address))
                 if not to_the_end:
                     return
+            elif isinstance(event.body, TextDelta) and not with_text:
+                continue
             elif event.at_ns > after_ns and (update := _progress(event, run, context)) is not None:
                 yield update
 

@@ -18,7 +18,7 @@ from retinue.dialects import agent_http
 from retinue.errors import InternalError, InvalidInput, Unavailable
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.servers.admission import Caller
-from retinue.servers.errors import JSON, HttpError, error_response
+from retinue.servers.errors import JSON, HttpError, error_response, form_of_path
 from retinue.servers.http import runs, tasks
 from retinue.servers.http.answers import DOOR
 from retinue.servers.http.openapi import docs_page, openapi
@@ -146,14 +146,14 @@ def _card(definition: Definition, base: str) -> JsonObject:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     """An error of the router, as any other."""
-    del request
     if not isinstance(error, HTTPException):
         raise error
     refusal = InvalidInput(error.detail, hint="See `/openapi.json`, or `/docs`.")
-    return error_response(HttpError(error.status_code, refusal, dict(error.headers or {})))
+    refused = HttpError(error.status_code, refusal, dict(error.headers or {}))
+    return error_response(refused, form=form_of_path(request.url.path))
 
 
 async def _internal_error(request: Request, error: Exception) -> Response:
     """A failure of our own: its words are for the log."""
-    del request, error
-    return error_response(InternalError("The server failed.", hint="See its log."))
+    del error
+    return error_response(InternalError("The server failed.", hint="See its log."), form=form_of_path(request.url.path))

@@ -174,8 +174,8 @@ async def call_run_agent(service: Service, request: Request, caller: Caller) -> 
         run = await service.start(caller, wish, door=DOOR, agent=service.agent(active))
     else:
         run = await service.start_goal(caller, wish, door=DOOR)
-        if wish.context.history or wish.context.memory:
-            message = "`chat_history` and `memory` are not used for a goal."
+        if wish.context.memory:
+            message = "`memory` is not used for a goal."
             warnings = (Warned(type="incomplete_context", message=message, recovery="Say it in the prompt."),)
     result = await wait_for_result(service, request, caller, run, cancel=True)
     result = result.model_copy(update={"warnings": result.warnings + warnings})

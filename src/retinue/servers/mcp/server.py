@@ -334,7 +334,7 @@ class _Endpoint:
             caller = self._service.admission.authenticate(Headers(scope=scope))
             self._service.admission.check_rate(caller)
         except RetinueError as error:
-            await error_response(error, rpc=True)(scope, receive, watched_send)
+            await error_response(error, form="mcp")(scope, receive, watched_send)
         else:
             with request_span(scope["method"], dict(Headers(scope=scope))):
                 await self._answer(caller, scope, receive, watched_send)

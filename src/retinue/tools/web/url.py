@@ -225,11 +225,13 @@ class Guard:
         allow: Networks that may be reached although they are not public: `127.0.0.0/8`.
         ports: The ports that may be used; None means every one.
         resolver: How names become addresses.
+        only_allowed: Nothing but `allow` may be reached, public or not.
     """
 
     allow: tuple[str, ...] = ()
     ports: frozenset[int] | None = frozenset({80, 443})
     resolver: Resolve = system_resolve
+    only_allowed: bool = False
 
     def check(self, url: WebUrl) -> None:
         """Make sure that `url` may be requested, as far as can be known without resolving its name.
@@ -278,7 +280,7 @@ class Guard:
         return addresses
 
     def _check_address(self, host: str, address: Address) -> None:
-        why = why_not_public(address)
+        why = why_not_public(address) or ("none of those that are named" if self.only_allowed else "")
         # A zone is not part of an address: no network would hold one that has it.
         bare_address = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
         allowed = map(ip_network, self.allow)
