@@ -42,7 +42,7 @@ def _harmless_request(session: ProbeSession) -> tuple[str, dict[str, str], JsonO
         case a2a.HTTP_JSON:
             return f"{session.url.rstrip('/')}/message:send", {"a2a-version": "1.0"}, {"metadata": {}}
         case mcp.HANDSHAKE:
-            return session.url, accept, {**rpc, "method": "ping", "params": {}}
+            return session.url, accept, {**rpc, "method": "initialize", "params": mcp.introduction()}
         case mcp.STATELESS:
             headers = {**accept, "mcp-protocol-version": mcp.STATELESS, "mcp-method": "server/discover"}
             return session.url, headers, {**rpc, "method": "server/discover", "params": {}}

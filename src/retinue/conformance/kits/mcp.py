@@ -55,8 +55,13 @@ async def greet(session: ProbeSession, name: str, url: str, edition: str, *, ver
     """Greet a server as a client of `edition` does, or of `version` where a handshake names another."""
     if edition == STATELESS:
         return await _McpClient(session, url, edition).call(name, "It asks what is spoken.", "server/discover")
-    params: JsonObject = {"protocolVersion": version or HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
+    params = introduction(version)
     return await _McpClient(session, url, edition).call(name, "A client introduces itself.", "initialize", params)
+
+
+def introduction(version: str = "") -> JsonObject:
+    """The parameters of a handshake, in which a client names `version`, or the one that is judged."""
+    return {"protocolVersion": version or HANDSHAKE, "capabilities": {}, "clientInfo": _CLIENT}
 
 
 class _McpClient:
