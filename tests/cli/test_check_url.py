@@ -171,3 +171,13 @@ def test_what_does_not_go_together_is_refused(retinue: Give, folder: Path, words
     said = retinue("check", *words)
     assert said.code == 2
     assert why in said.err
+
+
+@pytest.mark.parametrize("at", ["/", "/mcp", "/tools/mcp"])
+def test_a_server_of_mcp_is_found_where_it_is(retinue: Give, folder: Path, at: str) -> None:
+    def handle(request: WebRequest) -> WebAnswer:
+        return mcp.good_server("2026-07-28")(request) if request.path == at else WebAnswer(404)
+
+    said = checked(retinue, handle, at=at)
+    assert said.code == 0
+    assert "edition: 2026-07-28" in said.out

@@ -1,6 +1,6 @@
 """What a server behind a URL speaks: found out by asking for cards, and by greeting it as an MCP client does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import urljoin
@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 from retinue.conformance.answer_checks import object_at, object_in, objects_at
 from retinue.conformance.kits import mcp
 from retinue.conformance.kits.a2a_conversation import BINDINGS
-from retinue.conformance.kits.rpc import error_of, response_of
+from retinue.conformance.kits.rpc import response_of
 from retinue.conformance.port import PROTOCOLS, ProbeExchange
 from retinue.conformance.probe_session import ProbeSession
 from retinue.contract.json import JsonObject
@@ -45,25 +45,18 @@ async def find_protocols(session: ProbeSession, only: str | None = None) -> tupl
     Raises:
         InvalidInput: Nothing is; the message says what was asked, and what came.
     """
+    root = urljoin(session.url, "/")
     protocols: list[SpokenProtocol] = []
     if only != "mcp":
-        for url in _card_places(session.url):
-            exchange = await session.ask(url, "Is there a card?", url, method="GET")
-            card = object_in(exchange.text or "") if exchange.status == 200 else None
-            for each in () if card is None else _in_card(card, url):
-                if only in (None, each.protocol) and all(
-                    (each.protocol, each.edition) != (other.protocol, other.edition) for other in protocols
-                ):
-                    protocols.append(each)
+        protocols += await _find_in_cards(session, session.url)
     if only in (None, "mcp"):
-        place = session.server.url
-        for url in dict.fromkeys((session.url, *((urljoin(session.url, "/mcp"),) if place.target == "/" else ()))):
-            editions = [edition for edition in mcp.EDITIONS if await _speaks_mcp(session, url, edition)]
-            protocols += [
-                SpokenProtocol("mcp", each, url, f"it was greeted as a client of {each} does") for each in editions
-            ]
-            if editions:
+        for place in (session.url,) if session.url != root else (urljoin(root, "/mcp"), root):
+            if places := await _find_mcp(session, place):
+                protocols += places
                 break
+    if not protocols and session.url != root:  # what is spoken below it may have its card there
+        protocols += await _find_in_cards(session, root)
+    protocols = [each for each in protocols if only in (None, each.protocol)]
     if not protocols:
         tried = "; ".join(_outcome(exchange) for exchange in session.exchanges.values())
         raise InvalidInput(
@@ -74,12 +67,26 @@ async def find_protocols(session: ProbeSession, only: str | None = None) -> tupl
     return tuple(protocols)
 
 
-def _card_places(url: str) -> Sequence[str]:
-    """Where cards may stand: the URL itself when it is one of a card, or below it, or at the root."""
-    if url.endswith(".json"):
-        return (url,)
-    bases = dict.fromkeys((f"{url.rstrip('/')}/", urljoin(url, "/")))
-    return tuple(dict.fromkeys(f"{base}{card}" for base in bases for card in _CARDS))
+async def _find_in_cards(session: ProbeSession, url: str) -> list[SpokenProtocol]:
+    """What the cards below a URL say is spoken, or the card that it is."""
+    urls = (url,) if url.endswith(".json") else tuple(f"{url.rstrip('/')}/{card}" for card in _CARDS)
+    by_edition: dict[tuple[str, str], SpokenProtocol] = {}
+    for place in urls:
+        exchange = await session.ask(place, "Is there a card?", place, method="GET")
+        card = object_in(exchange.text or "") if exchange.status == 200 else None
+        for each in () if card is None else _in_card(card, place):
+            by_edition.setdefault((each.protocol, each.edition), each)
+    return list(by_edition.values())
+
+
+async def _find_mcp(session: ProbeSession, url: str) -> list[SpokenProtocol]:
+    protocols: list[SpokenProtocol] = []
+    for edition in mcp.EDITIONS:
+        result = object_at(response_of(await mcp.greet(session, f"{edition} at {url}", url, edition)), "result")
+        if ("supportedVersions" if edition == mcp.STATELESS else "protocolVersion") in result:
+            why = f"it was greeted as a client of {edition} does"
+            protocols.append(SpokenProtocol("mcp", edition, url, why))
+    return protocols
 
 
 def _in_card(card: JsonObject, url: str) -> Iterator[SpokenProtocol]:
@@ -100,16 +107,6 @@ def _in_card(card: JsonObject, url: str) -> Iterator[SpokenProtocol]:
     if endpoints or (isinstance(capabilities, list) and not places):
         place = cast("str", endpoints["tasks"]) if isinstance(endpoints.get("tasks"), str) else ""
         yield SpokenProtocol("agent_json", "", urljoin(url, place) if place else "", why, card_url=url)
-
-
-async def _speaks_mcp(session: ProbeSession, url: str, edition: str) -> bool:
-    exchange = await mcp.greet(session, f"{edition} at {url}", url, edition)
-    body = response_of(exchange)
-    if exchange.status == 401:  # somebody who wants to know who asks may be one
-        return False
-    if edition == mcp.STATELESS:
-        return "supportedVersions" in object_at(body, "result")
-    return "protocolVersion" in object_at(body, "result") and not error_of(body)
 
 
 def _outcome(exchange: ProbeExchange) -> str:
