@@ -12,7 +12,7 @@ from retinue.conformance.kits.rpc import response_of
 from retinue.conformance.port import PROTOCOLS, ProbeExchange
 from retinue.conformance.probe_session import ProbeSession
 from retinue.contract.json import JsonObject
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, NetworkError
 
 _CARDS: Final = (".well-known/agent-card.json", ".well-known/agent.json")
 
@@ -43,6 +43,7 @@ async def find_protocols(session: ProbeSession, only: str | None = None) -> tupl
         only: The protocol that is meant; any when absent.
 
     Raises:
+        NetworkError: Nobody answers there.
         InvalidInput: Nothing is; the message says what was asked, and what came.
     """
     root = urljoin(session.url, "/")
@@ -58,7 +59,10 @@ async def find_protocols(session: ProbeSession, only: str | None = None) -> tupl
         protocols += await _find_in_cards(session, root)
     protocols = [each for each in protocols if only in (None, each.protocol)]
     if not protocols:
-        tried = "; ".join(_outcome(exchange) for exchange in session.exchanges.values())
+        tried = "; ".join(dict.fromkeys(_outcome(exchange) for exchange in session.exchanges.values()))
+        if all(exchange.status is None for exchange in session.exchanges.values()):
+            message = f"Nobody answers at {session.url[:200]!r}. {tried}"[:2_000]
+            raise NetworkError(message, hint="Check the URL, and that the server runs.")
         raise InvalidInput(
             f"Nothing that can be judged is spoken at {session.url[:200]!r}. {tried}"[:2_000],
             hint=f"Name the URL of a card or an endpoint of {', '.join(PROTOCOLS)}; --header sends a key.",
