@@ -14,6 +14,11 @@ from retinue.dialects.losses import own_extras
 from retinue.orchestration.synthesise import RUN_AGENT
 
 CARD_PATH: Final = "/.well-known/agent-card.json"
+OLDER_KEYS: Final = frozenset({
+    "url", "preferredTransport", "protocolVersion", "additionalInterfaces", "supportsAuthenticatedExtendedCard",
+    "security",
+})  # fmt: skip
+"""What readers of 0.3 look for, and those of 1.0 do not know."""
 _BINDINGS: Final = ("JSONRPC", "HTTP+JSON")
 
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from email.utils import formatdate
+from functools import partial
 from typing import Any, Final
 
 from a2a.server.context import ServerCallContext
@@ -20,7 +21,7 @@ from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.dialects.a2a.wire import ERRORS, is_exact, keeps_digits
 from retinue.errors import InvalidInput, ParseError, RetinueError
-from retinue.servers.a2a.cards import CARD_PATH, agent_card, whole_card
+from retinue.servers.a2a.cards import CARD_PATH, OLDER_KEYS, agent_card, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
 from retinue.servers.a2a.handler import CALL, AgentHandler
 from retinue.servers.a2a.messages import Call
@@ -123,7 +124,7 @@ class A2aDoor:
             every += routes(f"{prefix}{PATH}/runs/{{id}}/artifacts/{{number:int}}", files, ["GET"])
             for path, version in _CARD_PATHS.items():
                 if version in versions:
-                    every += routes(f"{prefix}{PATH}{path}", self.extended_card, ["GET"])
+                    every += routes(f"{prefix}{PATH}{path}", partial(self.extended_card, version), ["GET"])
             every += self._protocol_routes(f"{prefix}{PATH}")
         self.routes: list[BaseRoute] = [*cards, RouteGroup("a2a", every)]
 
@@ -185,20 +186,23 @@ class A2aDoor:
             is_same = said.get("if-modified-since") == headers["last-modified"]
         return Response(None, 304, headers) if is_same else Response(card, 200, headers, media_type=JSON)
 
-    async def extended_card(self, request: Request) -> Response:
-        """The card with all that the caller may reach."""
+    async def extended_card(self, version: str, request: Request) -> Response:
+        """The card with all that the caller may reach, in the words of the version that asks."""
 
         async def respond(request: Request) -> Response:
-            return _json(self._card_for(request.scope[CALL]))
+            return _json(self._card_for(request.scope[CALL], version))
 
         return await self._guarded(respond, "http")(request)
 
-    def _card_for(self, call: Call) -> Any:
+    def _card_for(self, call: Call, version: str = "") -> Any:
+        """The card of an agent or of all; whoever asks by the methods of 1.0 needs no words of 0.3."""
         needs_key = not self._service.admission.anonymous
         if call.agent is not None:
-            return agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
-        definitions = self._service.agents(call.caller, DOOR)
-        return whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+            card = agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
+        else:
+            definitions = self._service.agents(call.caller, DOOR)
+            card = whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+        return {key: each for key, each in card.items() if key not in OLDER_KEYS} if version == "1.0" else card
 
     # Requests
 
@@ -235,7 +239,8 @@ class A2aDoor:
                     body = params
                     if isinstance(method, str) and (version := _CARD_METHODS.get(method)) in self._versions:
                         self._check_version(request, str(version))
-                        return _json({"jsonrpc": "2.0", "id": request_id, "result": self._card_for(call)})
+                        card = self._card_for(call, str(version))
+                        return _json({"jsonrpc": "2.0", "id": request_id, "result": card})
                 _check_numbers(body, await request.body())
                 response = await run(request)
             except (HttpError, RetinueError) as error:
