@@ -183,3 +183,46 @@ def test_a_key_goes_to_its_host_and_is_shown_nowhere(retinue: Retinue, url: str,
     assert "s3cret-of-ours" not in asked.out + asked.err + shown.out
     unset = retinue("ask", "sales", "get_year_to_end_sales", "--json", **{**settings, "SALES_KEY": ""})
     assert (unset.code, "SALES_KEY" in unset.error["hint"]) == (3, True)
+
+
+def test_a_goal_reaches_a_remote_agent_only_where_the_user_says_so(
+    retinue: Retinue, url: str, metrics: Metrics
+) -> None:
+    metrics.card["capabilities"][0] |= {
+        "name": "count_zebra_crossings",
+        "description": "Counts the zebra crossings of all streets.",
+        "input_schema": {"type": "object", "properties": {}},
+        "output_schema": None,
+    }
+    goal, named = "count the zebra crossings", {"RETINUE_REMOTE_URLS": f"streets={url}"}
+    retinue("run", goal, "--json", **named)
+    assert metrics.paths == []
+    routed = retinue("run", goal, "--json", **named, RETINUE_REMOTE_ROUTE="streets")
+    assert metrics.paths[-1] == SALES, routed.err
+
+
+def test_what_others_found_out_is_not_told_to_a_stranger_unless_the_plan_says_so(url: str, metrics: Metrics) -> None:
+    @package.agent(effects=[])
+    async def insider() -> dict[str, str]:
+        """Knows a secret. Use when one is needed. Returns it."""
+        return {"secret": "the-figures-of-next-year"}
+
+    async def ask(level: str | None) -> str:
+        async with package.connect(figures=url) as remote:
+            registry = package.Registry([insider, *remote.agents])
+            async with package.InProcessEngine(package.workflows(registry)) as engine:
+                orchestrator = package.Orchestrator(registry, engine)
+                context = {} if level is None else {"context": {"a": level}}
+                await orchestrator.gather([
+                    package.Delegation(id="a", agent="insider", skill="insider"),
+                    package.Delegation.model_validate({
+                        "id": "b", "agent": "figures", "skill": "tasks", "parameters": {"task": "sum it up"},
+                        "needs": ("a",), **context,
+                    }),
+                ])  # fmt: skip
+        return json.dumps(metrics.asked[-1][2])
+
+    quiet = asyncio.run(ask(None))
+    assert metrics.paths[-1] == TASKS
+    assert "the-figures-of-next-year" not in quiet
+    assert "the-figures-of-next-year" in asyncio.run(ask("full"))
