@@ -11,10 +11,10 @@ from retinue.errors import FaultCode, RetinueError
 
 
 def subclasses(kind: type[RetinueError]) -> Iterator[type[RetinueError]]:
-    """`kind` and all below it that this project defines."""
+    """`kind` and all below it in the tree; a server's own two never leave it."""
     yield kind
     for below in kind.__subclasses__():
-        if below.__module__.startswith("retinue."):
+        if below.__module__ == errors.__name__:
             yield from subclasses(below)
 
 
