@@ -48,7 +48,7 @@ from retinue.dialects import agent_http
 from retinue.servers.server import listen
 
 CALLS = 50
-TURNS = 21
+TURNS = 15
 
 Call: TypeAlias = Callable[[], Awaitable[object]]
 Calls: TypeAlias = Callable[[str], AbstractAsyncContextManager[tuple[Call, Call]]]

@@ -16,8 +16,8 @@ from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.finding import Level
 from retinue.contract.json import JsonValue
-from retinue.contract.model import DialectName
-from retinue.contract.result import Result, Versions, Warned
+from retinue.contract.model import DialectName, JsonMapping
+from retinue.contract.result import Result, Warned
 from retinue.contract.schema import Validator
 from retinue.contract.task import Question, Task
 from retinue.errors import OutputInvalid, ParseError, RetinueError
@@ -209,20 +209,12 @@ def as_reply(read: "Parsed[Result]", dialect: DialectName, context: "ParseContex
                 )
             )
     reply.warnings = tuple(warnings)
-    expected = {
-        "task_id": context.task_id,
-        "agent": context.agent,
-        "skill": context.skill,
-        "versions": Versions(),
-        "attempts": (),
-        "retries": 0,
+    expected = {"task_id": context.task_id, "agent": context.agent, "skill": context.skill}
+    self_reported: JsonMapping = {
+        name: value
+        for name, value in result.model_dump(mode="json", include=set(_BOUNDARY_FIELDS), exclude_defaults=True).items()
+        if value is not None and expected.get(name) != value
     }
-    told = {
-        name
-        for name in _BOUNDARY_FIELDS
-        if (value := getattr(result, name)) is not None and value != expected.get(name)
-    }
-    self_reported = result.model_dump(mode="json", include=told, exclude_defaults=True) if told else {}
     infos = [finding.to_json() for finding in findings if finding.severity == "info"]
     details = {**({"said": self_reported} if self_reported else {}), **({"noted": infos} if infos else {})}
     reply.extras = {**result.extras, **({"spoken": {"dialect": dialect, **details}} if details else {})} or None

@@ -379,10 +379,10 @@ def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
         copies["content"] = content
     others = {name: value for name, value in claims.items() if name not in copies}
     with suppress(Exception):
-        return copies | _copied(others), []
+        return copies | _copy_together(others), []
     for name, value in others.items():
         try:
-            copies |= _copied({name: value})
+            copies |= _copy_together({name: value})
         except ValidationError as error:
             problems: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
             findings += [_claim_finding(pointer(each["loc"]), f"{each['msg']}.", _USE_MODELS) for each in problems]
@@ -394,7 +394,7 @@ def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     return copies, findings
 
 
-def _copied(claims: JsonMapping) -> JsonMapping:
+def _copy_together(claims: JsonMapping) -> JsonMapping:
     """The claims, written as those of a result and read back.
 
     Raises:
