@@ -9,6 +9,7 @@ knows another, and none opens a socket, a file or a clock.
     dialect("tool_use").render_result(read.value).losses   # what that format cannot say
 """
 
+from functools import cache
 from importlib import import_module
 from typing import Final, cast, get_args
 
@@ -24,6 +25,7 @@ DIALECTS: Final[tuple[DialectName, ...]] = get_args(DialectName)
 """The names of all six."""
 
 
+@cache
 def dialect(name: str) -> Dialect:
     """The dialect called `name`, loaded when first used.
 

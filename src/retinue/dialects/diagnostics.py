@@ -265,6 +265,6 @@ class WireModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
-    def to_json(self) -> JsonMapping:
-        """What was said, key by key; what was not said is absent."""
-        return self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+    def to_json(self, without: set[str] | None = None) -> JsonMapping:
+        """What was said, key by key; what was not said is absent, and so are the fields `without`."""
+        return self.model_dump(mode="json", exclude=without, exclude_unset=True, by_alias=True)

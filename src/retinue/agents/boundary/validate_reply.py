@@ -6,6 +6,7 @@ reported. Whether to ask again because of them is for `call` to decide.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -368,21 +369,20 @@ def plan_findings(error: BaseException | None) -> list[Finding]:
 def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
     """The valid claims, copied, and a finding for each other; its path begins with the claim's name.
 
-    An agent may put anything into a `Reply`. So each claim becomes the field of a result, is written and read back.
+    An agent may put anything into a `Reply`. So each claim becomes the field of a result, is written and read back: all
+    at once, and one by one only where something is wrong.
     """
     copies: JsonMapping = {}
     findings: list[Finding] = []
-    for name, value in claims.items():
-        if name == "content" and type(value) is str and value.isascii() and len(value) < _SHORT:
-            copies[name] = value
-            continue
+    content: object = claims.get("content")
+    if type(content) is str and content.isascii() and len(content) < _SHORT:
+        copies["content"] = content
+    others = {name: value for name, value in claims.items() if name not in copies}
+    with suppress(Exception):
+        return copies | _copy_together(others), []
+    for name, value in others.items():
         try:
-            claim: JsonMapping = {name: tuple(cast("list[object]", value)) if type(value) is list else value}
-            trial = Result(task_id="-", agent="-", **claim)
-            data = trial.model_dump(
-                include={"task_id", "agent", name}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
-            )
-            copies[name] = getattr(Result.model_validate_json(json.dumps(data)), name)
+            copies |= _copy_together({name: value})
         except ValidationError as error:
             problems: list[Any] = list(error.errors(include_url=False, include_context=False, include_input=False))
             findings += [_claim_finding(pointer(each["loc"]), f"{each['msg']}.", _USE_MODELS) for each in problems]
@@ -392,6 +392,25 @@ def copy_claims(claims: JsonMapping) -> tuple[JsonMapping, list[Finding]]:
             message = f"`{type(error).__name__}` was raised when it was read."
             findings.append(_claim_finding(pointer([name]), message, _USE_MODELS))
     return copies, findings
+
+
+def _copy_together(claims: JsonMapping) -> JsonMapping:
+    """The claims, written as those of a result and read back.
+
+    Raises:
+        Exception: One is no such claim; or whatever foreign code raises while it is written.
+    """
+    if not claims:
+        return {}
+    fields: JsonMapping = {
+        name: tuple(cast("list[object]", value)) if type(value) is list else value for name, value in claims.items()
+    }
+    trial = Result(task_id="-", agent="-", **fields)
+    data = trial.model_dump(
+        include={"task_id", "agent", *fields}, exclude_none=True, exclude_unset=True, by_alias=True, warnings=False
+    )
+    copy = Result.model_validate_json(json.dumps(data))
+    return {name: getattr(copy, name) for name in fields}
 
 
 _SHORT: Final = 100_000

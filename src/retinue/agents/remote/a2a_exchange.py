@@ -19,7 +19,14 @@ from a2a.client.transports.tenant_decorator import TenantTransportDecorator
 from a2a.compat.v0_3.jsonrpc_transport import CompatJsonRpcTransport
 from a2a.compat.v0_3.rest_transport import CompatRestTransport
 from a2a.compat.v0_3.versions import is_legacy_version
-from a2a.types.a2a_pb2 import CancelTaskRequest, GetTaskRequest, SendMessageRequest
+from a2a.types.a2a_pb2 import (
+    CancelTaskRequest,
+    GetTaskRequest,
+    Role,
+    SendMessageRequest,
+    SendMessageResponse,
+    StreamResponse,
+)
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
 from google.protobuf.json_format import Error as ProtobufError, MessageToDict, ParseDict, ParseError
 
@@ -128,10 +135,10 @@ class Exchange:
         async def follow() -> None:
             message = ParseDict(request, SendMessageRequest())
             if not self._streams:
-                self._apply(cast("JsonObject", MessageToDict(await self._transport.send_message(message))))
+                self._apply(_as_json(await self._transport.send_message(message)))
                 return
             async for response in self._transport.send_message_streaming(message):
-                self._apply(cast("JsonObject", MessageToDict(response)))
+                self._apply(_as_json(response))
 
         self.task.pop("status", None)
         try:
@@ -161,7 +168,7 @@ class Exchange:
         wait_s = _FIRST_WAIT_S
         while True:
             found = await self._call(self._transport.get_task(GetTaskRequest(id=self.id)))
-            self._apply({"task": cast("JsonObject", MessageToDict(found))})
+            self._apply(_as_json(StreamResponse(task=found)))
             if self.state in _ENDED | WAITS:
                 return
             await self._run.sleep(wait_s)
@@ -249,6 +256,14 @@ class Exchange:
             ) from error
 
 
+def _as_json(response: SendMessageResponse | StreamResponse) -> JsonObject:
+    """What has come, without a history that only repeats what was sent."""
+    history = response.task.history
+    if history and all(message.role == Role.ROLE_USER for message in history):
+        response.task.ClearField("history")
+    return cast("JsonObject", MessageToDict(response))
+
+
 def _parts(holder: object) -> list[JsonObject]:
     """The parts of a message or an artifact."""
     parts = cast("JsonObject", holder).get("parts") if isinstance(holder, dict) else None
@@ -315,9 +330,8 @@ def _transport(peer: Peer, web: WebClient) -> httpx.AsyncBaseTransport:
         def __init__(self, body: AsyncIterator[bytes], stack: AsyncExitStack) -> None:
             self._body, self._stack = body, stack
 
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for chunk in self._body:
-                yield chunk
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._body
 
         async def aclose(self) -> None:
             await self._stack.aclose()

@@ -135,28 +135,30 @@ class HttpTransport:
         import httpx2  # noqa: PLC0415 - comes with the SDK
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - optional
 
+        class Capped(httpx2.AsyncByteStream):
+            def __init__(self, headers: httpx2.Headers, inner: httpx2.AsyncByteStream) -> None:
+                self._headers, self._inner = headers, inner
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                if self._headers.get("content-encoding", "identity") != "identity":
+                    raise httpx2.StreamError("the answer is compressed, which was not asked for")
+                received = 0
+                async for chunk in self._inner:
+                    received += len(chunk)
+                    if received > MAX_BODY and "event-stream" not in self._headers.get("content-type", ""):
+                        raise httpx2.StreamError(f"the answer is longer than {MAX_BODY} bytes")
+                    yield chunk
+
+            async def aclose(self) -> None:
+                await self._inner.aclose()
+
         async def limit_response(response: httpx2.Response) -> None:
             """Keep the status of a failure, and limit the body."""
             if response.status_code >= 400:
                 self.status = response.status_code
             inner = response.stream
             assert isinstance(inner, httpx2.AsyncByteStream)  # noqa: S101 - the client is asynchronous
-
-            class Capped(httpx2.AsyncByteStream):
-                async def __aiter__(self) -> AsyncIterator[bytes]:
-                    if response.headers.get("content-encoding", "identity") != "identity":
-                        raise httpx2.StreamError("the answer is compressed, which was not asked for")
-                    received = 0
-                    async for chunk in inner:
-                        received += len(chunk)
-                        if received > MAX_BODY and "event-stream" not in response.headers.get("content-type", ""):
-                            raise httpx2.StreamError(f"the answer is longer than {MAX_BODY} bytes")
-                        yield chunk
-
-                async def aclose(self) -> None:
-                    await inner.aclose()
-
-            response.stream = Capped()
+            response.stream = Capped(response.headers, inner)
 
         # httpx quotes what it refuses, and that may hold a key.
         invalid = InvalidInput("The URL or a header of the MCP server cannot be used.", hint="Correct it.")

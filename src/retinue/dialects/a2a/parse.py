@@ -292,7 +292,7 @@ def _from_task(task: TaskObject, answer: _AnswerFields) -> Parsed[Result]:
         questions, content.texts = (Question(id="q1", text=text),), []
     artifacts = _read_artifacts(task, content, answer)
     if status.timestamp is not None:
-        at = parse_timestamp(status.timestamp)
+        at = None if fault is None else parse_timestamp(status.timestamp)
         if fault is not None and at is not None:
             fault = fault.model_copy(update={"timestamp_ns": at})
         else:
@@ -300,7 +300,8 @@ def _from_task(task: TaskObject, answer: _AnswerFields) -> Parsed[Result]:
     if status.state == "TASK_STATE_AUTH_REQUIRED":
         extras.add("status", {"state": status.state})
     extras.add("task", {"metadata": metadata} if metadata else {})
-    extras.add("task", {key: each for key, each in task.to_json().items() if key in {"contextId", "history"}})
+    extras.add("task", {"contextId": task.context_id} if task.context_id is not None else {})
+    extras.add("task", {"history": task.history} if task.history is not None else {})
     return answer.result(
         dict(overlay)
         | {
@@ -332,14 +333,15 @@ def _read_artifacts(task: TaskObject, content: Content, answer: _AnswerFields) -
     """The files among the artifacts; what the others say in text and data joins `content`."""
     files: list[FileArtifact] = []
     for at, artifact in enumerate(task.artifacts):
-        own = read_model(FileArtifact, whole_numbers(artifact.metadata.get(EXTENSION)))
-        if own is not None:
-            files.append(own)
+        own = artifact.metadata.get(EXTENSION)
+        file = None if own is None else read_model(FileArtifact, whole_numbers(own))
+        if file is not None:
+            files.append(file)
             continue
         read = answer.parts(artifact.parts, f"/artifacts/{at}/parts")
         content.texts += read.texts
         content.data += read.data
-        facts = {key: each for key, each in artifact.to_json().items() if key != "parts" and each not in ({}, [])}
+        facts = {key: each for key, each in artifact.to_json({"parts"}).items() if each not in ({}, [])}
         holds = [*(["text"] if read.texts else []), *(["data"] if read.data else [])]
         if facts != {"artifactId": DATA_ARTIFACT} or holds != ["data"] or read.others:
             answer.extras.artifacts.append({**facts, "parts": read.others, "holds": holds})

@@ -88,7 +88,7 @@ def read_parts(parts: Iterable[Part], notes: Diagnostics, path: str, schema: Jso
 
 def message_facts(message: Message) -> JsonMapping:
     """What a message says beside who speaks, its id and its parts; our own extension need not be named again."""
-    facts = {key: each for key, each in message.to_json().items() if key not in {"messageId", "role", "parts"}}
+    facts = message.to_json({"message_id", "role", "parts"})
     facts["extensions"] = [each for each in message.extensions if each != EXTENSION]
     return {key: each for key, each in facts.items() if each not in ({}, [])}
 
@@ -223,7 +223,7 @@ class Block:
             else:
                 del self._metadata[EXTENSION]
                 return model
-        return model_type.model_validate_json(json.dumps(base))
+        return model_type.model_validate(base)
 
 
 # Mending, below strict.

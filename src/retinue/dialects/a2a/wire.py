@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
+from functools import cache
 from operator import is_not
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeAlias, cast
 
@@ -201,6 +202,7 @@ class RpcResponse(A2AModel):
     id: str | int | None = 1
 
 
+@cache
 def keys_of(model: type[A2AModel]) -> frozenset[str]:
     """The keys of a message, as the format spells them."""
     return frozenset(info.alias or name for name, info in model.model_fields.items())

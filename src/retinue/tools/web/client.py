@@ -1,7 +1,8 @@
 """One HTTP request through the guard: no cookies, no redirects followed, bounded in size; failures as our errors.
 
 Bodies are decompressed and decoded here; what an answer means is for its caller. Nothing is kept between requests, and
-no connection outlives its call, unless the client is entered (`async with`): then they are kept until it is left.
+no connection outlives its call, unless the client is entered (`async with`): then they are kept until it is left, as
+are the proxies that the environment names.
 """
 
 import codecs
@@ -96,16 +97,18 @@ class WebClient:
         self._proxy: ProxyUse = proxy
         self._trust = trust
         self._pools: dict[object, httpcore.AsyncConnectionPool] = {}
+        self._proxies: Mapping[str, str] | None = None
         self._stack: AsyncExitStack | None = None
 
     async def __aenter__(self) -> Self:
         self._stack = AsyncExitStack()
+        self._proxies = getproxies_environment()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        stack, self._stack = self._stack, None
+        stack, self._stack, self._proxies = self._stack, None, None
         self._pools.clear()
         if stack is not None:
             await stack.aclose()
@@ -169,26 +172,30 @@ class WebClient:
         if content or method not in {"GET", "HEAD"}:
             request_headers["Content-Length"] = str(len(content))
         times = {"connect": _CONNECT_S, "read": read_timeout_s, "write": _READ_S, "pool": _CONNECT_S}
-        async with (
-            self._pool(url) as (pool, place),
-            pool.stream(
+        async with self._pool(url) as (pool, place):
+            import httpcore  # noqa: PLC0415 - optional
+
+            request = httpcore.Request(
                 method,
                 place,
                 headers=[(name.encode(), value.encode()) for name, value in request_headers.items()],
                 content=content or None,
                 extensions={"timeout": times},
-            ) as response,
-        ):
-            response_headers: dict[str, str] = {}
-            for raw_name, raw_value in response.headers:
-                name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
-                if name == "content-encoding" and name in response_headers:  # RFC 9110, 5.3: each was applied
-                    response_headers[name] += f", {value}"
-                else:
-                    response_headers.setdefault(name, value)
-            coding = response_headers.get("content-encoding", "")
-            body = CappedBody(response.aiter_stream(), coding=coding, max_bytes=max_bytes)
-            yield WebStream(url, response.status, response_headers, body)
+            )
+            response = await pool.handle_async_request(request)
+            try:
+                response_headers: dict[str, str] = {}
+                for raw_name, raw_value in response.headers:
+                    name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+                    if name == "content-encoding" and name in response_headers:  # RFC 9110, 5.3: each was applied
+                        response_headers[name] += f", {value}"
+                    else:
+                        response_headers.setdefault(name, value)
+                coding = response_headers.get("content-encoding", "")
+                body = CappedBody(response.aiter_stream(), coding=coding, max_bytes=max_bytes)
+                yield WebStream(url, response.status, response_headers, body)
+            finally:
+                await response.aclose()
 
     @asynccontextmanager
     async def _pool(self, url: WebUrl) -> "AsyncGenerator[tuple[httpcore.AsyncConnectionPool, httpcore.URL]]":
@@ -255,7 +262,7 @@ class WebClient:
 
     def _proxy_for(self, url: WebUrl) -> tuple[str, tuple[bytes, bytes] | None] | None:
         """The URL of the proxy to go through, and its user and password."""
-        proxies = getproxies_environment()
+        proxies = getproxies_environment() if self._proxies is None else self._proxies
         proxy = proxies.get(url.scheme) or proxies.get("all")
         if self._proxy == "ignore" or not proxy or proxy_bypass(url.authority):
             return None

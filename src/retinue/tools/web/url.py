@@ -10,6 +10,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, urljoin
@@ -138,6 +139,7 @@ class WebUrl:
         return parse_url(absolute.replace(" ", "%20"))
 
 
+@lru_cache(512)
 def parse_url(text: str) -> WebUrl:
     """Read `text` as the URL of a page.
 
@@ -217,6 +219,9 @@ async def system_resolve(host: str, port: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
+_network = lru_cache(ip_network)
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """What may be reached.
@@ -283,7 +288,7 @@ class Guard:
         why = why_not_public(address) or ("none of those that are named" if self.only_allowed else "")
         # A zone is not part of an address: no network would hold one that has it.
         bare_address = IPv6Address(int(address)) if isinstance(address, IPv6Address) else address
-        allowed = map(ip_network, self.allow)
+        allowed = map(_network, self.allow)
         if not why or any(bare_address in each or effective_address(bare_address) in each for each in allowed):
             return
         via = "" if str(address) == host else f", which {host!r} leads to,"
