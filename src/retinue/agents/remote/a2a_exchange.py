@@ -94,6 +94,19 @@ class Exchange:
             return {"task": {**self.task, "artifacts": [{"artifactId": "messages", "parts": _joined(parts)}]}}
         return {"message": {**self._messages[-1], "parts": _joined(parts)}}
 
+    def asking(self) -> JsonObject:
+        """The task that waits, with words for what it asks: some say that in data, others in the history alone."""
+        if self.status_text:
+            return self.task
+        status, history = cast("JsonObject", self.task["status"]), self.task.get("history")
+        said: JsonObject = {}
+        for each in [*(history if isinstance(history, list) else []), status.get("message")]:
+            said = each if isinstance(each, dict) and each.get("role") == "ROLE_AGENT" else said
+        data = [json.dumps(part["data"]) for part in _parts(said) if "data" in part]
+        words = _text(said) or "\n".join(data) or "It waits for an answer, and does not say to what."
+        message: JsonMapping = {"messageId": self.id, **said, "role": "ROLE_AGENT", "parts": [{"text": words}]}
+        return {**self.task, "status": {**status, "message": cast("JsonObject", message)}}
+
     async def resume(self) -> bool:
         """Whether there is a task from before this attempt, which is gone on with."""
         known = self._run.checkpoint.get("task")
@@ -139,13 +152,14 @@ class Exchange:
         except (NetworkError, DeadlineExceeded):
             if not self.id:
                 raise
-        is_message = bool(self._messages) and not self.id
-        if not is_message and self.state not in _ENDED | WAITS:
-            if not self.id:
-                raise OutputInvalid(
-                    f"{self._peer} answered with neither a task nor a message.", hint="Tell its author."
-                )
+        if self.state in _ENDED | WAITS:
+            if self._streams and not (self._messages or self.task.get("artifacts") or self.status_text):
+                with suppress(RetinueError):  # what is said in the task alone, and not in its stream
+                    await self._poll()
+        elif self.id:
             await self._poll()
+        elif not self._messages:
+            raise OutputInvalid(f"{self._peer} answered with neither a task nor a message.", hint="Tell its author.")
 
     async def give_up(self) -> None:
         """Have it canceled there, if it listens."""
@@ -178,7 +192,9 @@ class Exchange:
         if not isinstance(value, dict):
             return
         about = str(value.get("id" if kind == "task" else "taskId") or "")
-        if self.id and about and about != self.id:
+        # Some begin a task of the same context for each message, also for an answer.
+        is_next = kind == "task" and not self.state and value.get("contextId") == self.task.get("contextId")
+        if self.id and about and about != self.id and not is_next:
             raise OutputInvalid(
                 f"{self._peer} spoke of another task than the one it was asked.", hint="Tell its author."
             )

@@ -28,7 +28,6 @@ from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
 from retinue.contract.finding import Finding, summarise_findings
 from retinue.contract.json import JsonObject
 from retinue.contract.model import Model
-from retinue.contract.names import fold
 from retinue.dialects import agent_http
 from retinue.dialects.a2a.card import card_version, upgrade_card
 from retinue.errors import (
@@ -229,7 +228,7 @@ class RemoteAgents:
                 self._keep(peer, card)
                 return found
         headers = {"Authorization": f"Bearer ${{{peer.key_variable}}}"} if peer.key_variable else {}
-        server = HttpServer(peer.name or fold(peer.url.authority), peer.url.text, headers)
+        server = HttpServer(peer.name or peer.url.authority, peer.url.text, headers)
         try:
             return await self._start(server, name=peer.name, place=peer.url.text, environ=peer.environ)
         except RetinueError as error:
