@@ -254,7 +254,8 @@ def test_several_subjects_are_judged_in_one_call(retinue: Give, agent: Path) -> 
     assert (data["passed"], [each["passed"] for each in data["reports"]]) == (False, [True, False])
     junit = retinue("check", "my_agent.py:answer", "my_agent.py:fenced", *SPEAKS, "--format=junit").out
     assert len({case.get("classname") for case in ET.fromstring(junit).iter("testcase")}) == 2
-    assert retinue("check", "a.py", "b.py", "--format=html").code == 2
+    html = retinue("check", "my_agent.py:answer", "my_agent.py:fenced", *SPEAKS, "--format=html").out
+    assert html.count("<header>") == 2
 
 
 def test_a_subject_that_is_not_there_costs_no_report_on_the_others(retinue: Give, agent: Path) -> None:
@@ -294,8 +295,8 @@ def test_a_markdown_agent_is_judged_by_what_a_model_makes_of_it(
     assert retinue(*asked, "--model=small").code == 8
 
 
-def test_a_url_is_answered_with_the_way_to_judge_it(retinue: Give, folder: Path) -> None:
+def test_a_url_where_nothing_is_spoken_says_what_was_asked_and_what_came(retinue: Give, folder: Path) -> None:
     said = retinue("check", "http://127.0.0.1:1/agents/a")
     assert said.code == 2
-    assert "is a URL" in said.err
-    assert "curl --silent --data-binary @- http://127.0.0.1:1/agents/a" in said.err
+    assert "Nothing that can be judged is spoken at 'http://127.0.0.1:1/agents/a'." in said.err
+    assert "GET /agents/a/.well-known/agent-card.json: '127.0.0.1' cannot be reached" in said.err

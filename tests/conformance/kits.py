@@ -11,15 +11,16 @@ from typing import Any
 
 import retinue.conformance
 from retinue.conformance.judge import judge, requirements
-from retinue.conformance.port import CheckReport, RequestTemplate, RequirementVerdict
+from retinue.conformance.port import KITS, CheckReport, RequestTemplate, RequirementVerdict
 from retinue.conformance.subjects import CallableSubject
-from retinue.dialects import DIALECTS
 
-__all__ = ["JUDGED", "broken", "digest", "judged", "verdict"]
+__all__ = ["FILES", "JUDGED", "broken", "digest", "judged", "verdict"]
 
 _ROOM = Path(retinue.conformance.__file__).parent
 
-JUDGED = tuple(name for name in DIALECTS if (_ROOM / "kits" / f"{name}.toml").exists())
+JUDGED = KITS
+FILES = tuple(sorted(file.stem for file in (_ROOM / "kits").glob("*.toml")))
+"""Every kit there is, those of protocols too."""
 
 
 def broken(dialect: str) -> Any:

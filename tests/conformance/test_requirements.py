@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from retinue.conformance.judge import ALL, kit, requirements
-from retinue.conformance.port import KITS
+from retinue.conformance.port import HOSTILE, KITS, PROTOCOLS
 from retinue.errors import UnknownName
-from tests.conformance.kits import JUDGED, broken, digest, judged, verdict
+from tests.conformance.kits import FILES, JUDGED, broken, digest, judged, verdict
 from tests.requirements.rows import read_rows
 
 FROZEN = tomllib.loads(Path(__file__).with_name("frozen.toml").read_text(encoding="utf-8"))
@@ -32,7 +32,7 @@ HEADINGS = {
 ROWS = {row.id for row in read_rows()}
 
 
-@pytest.mark.parametrize("dialect", JUDGED)
+@pytest.mark.parametrize("dialect", FILES)
 def test_requirements_change_only_with_their_version(dialect: str) -> None:
     version, _ = requirements(dialect)
     assert FROZEN[dialect].get(version) == digest(dialect), (
@@ -105,7 +105,18 @@ def test_an_unknown_dialect_lists_what_there_is() -> None:
     assert refused.value.suggestions[0] == "markdown_json"
 
 
-def test_a_dialect_without_requirements_says_so() -> None:
-    with pytest.raises(UnknownName, match="No requirements of `a2a` yet") as refused:
-        kit("a2a")
-    assert refused.value.suggestions == KITS == JUDGED
+def test_every_file_of_requirements_is_a_kit_that_can_be_asked_for() -> None:
+    assert {*FILES} == {*KITS, *PROTOCOLS, HOSTILE}
+
+
+@pytest.mark.parametrize("name", [*PROTOCOLS, HOSTILE])
+def test_every_requirement_of_a_protocol_is_whole_and_has_a_check(name: str) -> None:
+    by = kit(name)
+    assert [each.id for each in by.requirements] == list(by.checks)
+    for each in by.requirements:
+        assert each.force in {"MUST", "SHOULD"}, each.id
+        assert each.text.endswith("."), each.id
+        assert each.fix, each.id
+        assert each.clause, each.id
+        assert set(each.rows) <= ROWS, each.id
+        assert each.probes, each.id

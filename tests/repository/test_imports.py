@@ -67,8 +67,9 @@ for extra in ["none", *json.loads(sys.argv[2])]:
         try:
             importlib.import_module(module.name)
         except Exception as error:
-            # A door is loaded by `retinue serve`, which says what to install.
-            if module.name.startswith("retinue.servers.") and getattr(error, "name", "") in absent.blocked:
+            # A door is loaded by `retinue serve`, and the SDK of A2A by `a2a_agent`: they say what to install.
+            is_lazy = module.name.startswith(("retinue.servers.", "retinue.agents.remote.a2a_exchange"))
+            if is_lazy and getattr(error, "name", "") in absent.blocked:
                 continue
             failures.setdefault(extra, []).append(f"{module.name}: {error!r}")
 print(json.dumps({"count": count, "failures": failures}))

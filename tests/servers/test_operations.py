@@ -1,7 +1,9 @@
 """What an operator asks of a server: counters, spans, whether it is ready, and what happens when it is not."""
 
 import asyncio
+import contextlib
 import logging
+import socket
 import subprocess
 import sys
 import time
@@ -15,8 +17,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from retinue import telemetry
+from retinue.agents.port import RunContext
 from retinue.agents.python import agent
+from retinue.contract.event import Progress
 from retinue.servers import server as server_module, service as service_module
+from retinue.servers.http import runs
 from tests.servers.parts import greet, message, running
 
 
@@ -207,3 +212,42 @@ def test_a_server_that_stops_takes_no_new_work_and_ends_its_streams(tmp_path: Pa
             assert (await server.engine.get(again[0])).lifecycle == "input_required"
 
     asyncio.run(after())
+
+
+def test_a_reader_that_does_not_read_is_cut_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "SEND_TIMEOUT_S", 0.5)
+
+    @agent(effects=[])
+    async def talker(run: RunContext) -> str:
+        """Talks. Use for noise. Returns that it is done."""
+        for at in range(3_000):
+            run.emit(Progress(phase=f"{at} {'x' * 4_000}"))
+            if at % 100 == 0:
+                await run.sleep(0)
+        return "done"
+
+    async def read() -> tuple[int, str]:
+        async with running(tmp_path, agents=(talker,), max_events=10_000) as server:
+            deferred = {"prefer": "respond-async"}
+            started = await server.client.post("/agents/general/talker/talker", json={}, headers=deferred)
+            path = f"/runs/{started.headers['retinue-run']}/events"
+            with socket.socket() as deaf:
+                deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+                deaf.connect(("127.0.0.1", int(server.address.rpartition(":")[2])))
+                deaf.settimeout(20)
+                deaf.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+                heard = await server.client.get(path)
+                await asyncio.sleep(2)
+                return await asyncio.to_thread(rest_of, deaf), heard.text
+
+    def rest_of(deaf: socket.socket) -> int:
+        """The bytes that are still to be had, until the server's end of it."""
+        size = 0
+        with contextlib.suppress(ConnectionResetError):
+            while chunk := deaf.recv(65_536):
+                size += len(chunk)
+        return size
+
+    received, heard = asyncio.run(read())
+    assert heard.count("event: progress") == 3_000
+    assert received < len(heard) / 2

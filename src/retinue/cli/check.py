@@ -1,5 +1,6 @@
 """`retinue check`: an agent, judged by what its dialect asks of it."""
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from retinue.cli.app import Exit, colour
 from retinue.cli.delivery import Parameters, choose_format, deliver
 from retinue.cli.output import echo_err, json_text, label, minute_text, safe, status_line
 from retinue.cli.project import Bounds, budget_of, open_project
-from retinue.conformance.check_request import CheckRequest, prepare
+from retinue.conformance.check_request import CheckRequest, judge_url, prepare
 from retinue.conformance.port import CheckReport, Probe, ProbeExchange, RequirementVerdict
 from retinue.conformance.report import (
     as_html,
@@ -22,6 +23,7 @@ from retinue.conformance.report import (
     repeated_ids,
     violations_in,
 )
+from retinue.errors import InvalidInput
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.present.numbers import format_duration
 
@@ -33,6 +35,7 @@ _ENDINGS: Final[dict[str, _Kind]] = {
 _REQUEST_HINT: Final = (
     "If these requests were not valid for it, say how to ask: --agent, --operation, --target, --definition."
 )
+_URL_HINT: Final = "If these requests were not valid for it, say how to ask: --instruction, --operation, --param."
 _LOOKS: Final = {"passed": "green", "failed": "red", "warned": "yellow"}
 
 
@@ -46,6 +49,7 @@ def check_agents(
     output: Path | None,
     strict: bool,
     as_json: bool,
+    yes: bool,
     **fields: Any,
 ) -> int:
     """Test each SUBJECT against the requirements of its dialect.
@@ -59,11 +63,12 @@ def check_agents(
         output: Its file.
         strict: A SHOULD that fails is an error.
         as_json: The same as `kind="json"`.
+        yes: Hostile requests need no further word.
         fields: What else was said, as the fields of `CheckRequest`.
     """
     report_kind = cast("_Kind", choose_format(kind, output, _ENDINGS, as_json=as_json, default="text"))
-    if report_kind == "html" and len(subjects) > 1:
-        raise click.UsageError("An HTML report shows one SUBJECT. Name only one, or use another --format.")
+    if fields["is_hostile"] and not yes:
+        _confirm_hostile(subjects)
     reports: list[CheckReport] = []
     try:
         for subject in subjects:
@@ -81,7 +86,7 @@ def check_agents(
                 **{name: value for name, value in fields.items() if value is not None},
                 **budgeted,
             )
-            reports.append(watchdog.run(_run_check(request)))
+            reports += watchdog.run(_run_check(request))
     finally:  # the reports on those before one that cannot be judged are not lost
         if reports:
             text = _report_text(reports, report_kind)
@@ -103,19 +108,35 @@ def check_agents(
         echo_err(f"{head}: {text}{f'; written to {output}' if output else ''}")
     failed = any(failures)
     if failed and not (fields["agent"] and fields["operation"]) and fields["definition"] is None:
-        echo_err(f"{label(' next')}: {_REQUEST_HINT}")
+        is_url = not is_command and any(subject.startswith(("http://", "https://")) for subject in subjects)
+        echo_err(f"{label(' next')}: {_URL_HINT if is_url else _REQUEST_HINT}")
     return Exit.NONCONFORMING if failed else Exit.OK
+
+
+def _confirm_hostile(subjects: Sequence[str]) -> None:
+    """Ask whether these servers may be sent hostile requests.
+
+    Raises:
+        InvalidInput: There is nobody to ask.
+        click.Abort: They may not.
+    """
+    if not sys.stdin.isatty():
+        raise InvalidInput("Cannot ask for confirmation without a terminal.", hint="Say --yes if you may do this.")
+    echo_err(f"{', '.join(map(safe, subjects))}: endless bodies, 64 connections at once, malformed requests.")
+    click.confirm("Is this server yours, or may you test it?", abort=True, err=True)
 
 
 # The judgement.
 
 
-async def _run_check(request: CheckRequest) -> CheckReport:
+async def _run_check(request: CheckRequest) -> tuple[CheckReport, ...]:
     progress = CheckProgress()
     with status_line(progress.text):
+        if request.is_url:
+            return await judge_url(request, on_exchange=progress.on_exchange)
         check = await prepare(request)
         try:
-            return await check.judge(on_exchange=progress.on_exchange)
+            return (await check.judge(on_exchange=progress.on_exchange),)
         finally:
             check.close()
 
@@ -154,7 +175,7 @@ def _report_text(reports: Sequence[CheckReport], kind: _Kind) -> str:
         case "junit":
             return as_junit(*reports)
         case "html":
-            return as_html(reports[0], created=minute_text(time.time_ns()))
+            return as_html(*reports, created=minute_text(time.time_ns()))
 
 
 def _report_lines(report: CheckReport) -> Iterator[str]:

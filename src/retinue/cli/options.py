@@ -23,8 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DIALECTS: Final = ("tool_use", "run_agent", "task_signal", "markdown_json", "agent_http", "a2a")
 """The six, for help texts and choices: naming them must not cost loading them."""
-KITS: Final = DIALECTS[:-1]
-"""Those by whose requirements an agent can be judged."""
+KITS: Final = (*DIALECTS, "mcp", "agent_json")
+"""By whose requirements an agent or a server can be judged."""
 TO_FORMATS: Final = ("markdown", "skill", "tool_use", "json", "agent_json", "a2a")
 """The formats that definitions are written in."""
 DIALECT_WORDS: Final = f"{', '.join(DIALECTS[:-1])} or {DIALECTS[-1]}"

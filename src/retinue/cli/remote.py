@@ -46,8 +46,8 @@ def with_remote(
     by_name = {fold(name): name for name in urls}
     wanted = [name for name in dict.fromkeys(names) if is_url(name) or not _is_known(project, name)]
     chosen_urls = [name if is_url(name) else by_name.get(fold(name), "") for name in wanted]
-    found = mcp_servers(project) if wanted else None
-    servers = {fold(server.name): server for server in found.servers} if found is not None else {}
+    config = mcp_servers(project) if wanted else None
+    servers = {fold(server.name): server for server in config.servers} if config is not None else {}
     chosen_servers = [servers[fold(name)] for name in wanted if not is_url(name) and fold(name) in servers]
     if not any(chosen_urls) and not chosen_servers:
         return project
@@ -63,9 +63,9 @@ def with_remote(
     ]
     remote = RemoteAgents(peers, servers=chosen_servers, store=card_store(user_paths.state_dir()))
     asyncio.run(_read(remote, peers, quiet=quiet))
-    told = [each for each in remote.findings if shows_findings or each.rule == "remote/card-changed"]
-    if told and not quiet:
-        echo_err(findings_text(told))
+    findings = [each for each in remote.findings if shows_findings or each.rule == "remote/card-changed"]
+    if findings and not quiet:
+        echo_err(findings_text(findings))
     remote.check()
     for agent in remote.agents:
         project.registry.add(agent)

@@ -54,8 +54,8 @@ def run_goal(
             orchestrator = replace(orchestrator, models=None)
         final_plan = plan
         if final_plan is None:
-            made = await chooser.make_plan(text, orchestrator, budget)
-            final_plan = with_context_level(made, level, remote=project.remote_agents)
+            new_plan = await chooser.make_plan(text, orchestrator, budget)
+            final_plan = with_context_level(new_plan, level, remote=project.remote_agents)
         if not chooser.silent:
             report_planning(final_plan)
         final_plan = invocation.record_in(await chooser.with_option(final_plan))

@@ -268,6 +268,15 @@ def explain() -> None:
     help="Environment variable to pass to the command; repeatable.",
 )
 @click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME:VARIABLE",
+    help="Header for every request to a URL, with the value of an environment variable; repeatable.",
+)
+@click.option("--hostile", "is_hostile", is_flag=True, help="Also send a URL what no client should send; asks first.")
+@click.option("--yes", "-y", is_flag=True, help="With --hostile: do not ask.")
+@click.option(
     "--timeout", "timeout_s", type=Duration(), help="Time limit of one request: seconds, or 90s, 5m. [default: 30]"
 )
 @click.option("--format", "kind", type=choice("text", "json", "junit", "html"), help="Report format.")
@@ -279,12 +288,13 @@ def check() -> None:
     r"""Test each SUBJECT against the requirements of its dialect.
 
     SUBJECT is `agent.py` or `package.module` with a `run_agent`, `agent.py:answer` for a function from text to text (or
-    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, run by a model, or, with --command, a
-    command line, run without a shell. It gets valid, unusual and hostile requests. Its code is imported or run, so name
-    only code that you trust.
+    an agent of Retinue), a Markdown agent such as `.claude/agents/reviewer.md`, run by a model, a URL where A2A, MCP or
+    `agent.json` is spoken, or, with --command, a command line, run without a shell. It gets valid, unusual and hostile
+    requests. Its code is imported or run, so name only code that you trust.
 
     \b
       retinue check agents/hierarchical.py
+      retinue check http://127.0.0.1:8000/ --hostile
       retinue check --command "./review --json" --dialect markdown_json --agent reviewer --operation full-review
 
     Exits 8 when a MUST requirement fails.

@@ -151,10 +151,16 @@ _Look = TypeVar("_Look")
 
 
 class CheckTable(dict[str, Check]):
-    """The checks of one dialect, by the names of their requirements; those that every dialect has are in it."""
+    """The checks of one kit, by the names of their requirements; those that every dialect has are in it.
 
-    def __init__(self, dialect: DialectName) -> None:
-        super().__init__(answers=any_answer, unmixed=unmixed, strict=passes_strict_reader(dialect))
+    Args:
+        dialect: Of the agents that are judged; a protocol has none.
+    """
+
+    def __init__(self, dialect: DialectName | None = None) -> None:
+        super().__init__(answers=any_answer)
+        if dialect is not None:
+            self.update(unmixed=unmixed, strict=passes_strict_reader(dialect))
 
     def add(self, make: Callable[[_Look], Check], *names: str) -> Callable[[_Look], _Look]:
         """Enter what `make` (`each_object`, …) makes of the decorated function as the check of `names`."""

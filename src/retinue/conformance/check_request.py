@@ -4,7 +4,8 @@ The command line and the pytest plugin both make one; what it comes to is here, 
 """
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +14,22 @@ from pydantic import ValidationError
 
 from retinue.agents.definition_files import load_file
 from retinue.agents.load.operations import with_operations
-from retinue.conformance.judge import DEFAULT_TIMEOUT_S, OnExchange, judge
-from retinue.conformance.port import KITS, CheckReport, CheckSubject, Probe, ProbeExchange, RequestTemplate
+from retinue.conformance.discovery import find_protocols
+from retinue.conformance.judge import DEFAULT_TIMEOUT_S, judge, judge_server
+from retinue.conformance.port import (
+    HOSTILE,
+    KITS,
+    PROTOCOLS,
+    CheckReport,
+    CheckSubject,
+    OnExchange,
+    Probe,
+    ProbeExchange,
+    RequestTemplate,
+)
+from retinue.conformance.probe_session import ProbeSession
 from retinue.conformance.subjects import SubjectInfo, command_subject, instructions_subject, isolated_module
+from retinue.conformance.subjects.web_server import TaskEndpoint, WebServer
 from retinue.contract.definition import Definition
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import DialectName
@@ -41,6 +55,8 @@ class CheckRequest:
         timeout_s: How long it may take for one request.
         models: What answers for a Markdown agent.
         budget_tracker: What these models may spend.
+        headers: What a server behind a URL is told beside each request, as `NAME:VARIABLE` of the environment.
+        is_hostile: A server is sent what no client should send, too.
     """
 
     words: str
@@ -57,6 +73,13 @@ class CheckRequest:
     timeout_s: float = DEFAULT_TIMEOUT_S
     models: Models | None = None
     budget_tracker: BudgetTracker | None = None
+    headers: tuple[str, ...] = ()
+    is_hostile: bool = False
+
+    @property
+    def is_url(self) -> bool:
+        """Whether a server is named."""
+        return not self.is_command and self.words.startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +142,58 @@ async def prepare(request: CheckRequest) -> PreparedCheck:
     return PreparedCheck(info.subject, dialect, template, facts, request.timeout_s)
 
 
+async def judge_url(request: CheckRequest, *, on_exchange: OnExchange | None = None) -> tuple[CheckReport, ...]:
+    """Judge the server behind a URL by everything that it speaks, a report for each.
+
+    Raises:
+        RetinueError: It is no URL that can be asked, or nothing that can be judged is spoken there.
+    """
+    names = ("definition", "agent", "target", "partial_target", "environment")
+    if unused := [name.replace("_", "-") for name in names if getattr(request, name)]:
+        hint = "A server is asked by --instruction, --operation and --param."
+        raise InvalidInput(f"Not for servers: {', '.join(unused)}.", hint=hint)
+    instruction = request.instruction or "Hello! What can you do?"
+    template = RequestTemplate(instruction=instruction, parameters=dict(request.parameters))
+    options: dict[str, Any] = {"template": template, "timeout_s": request.timeout_s, "on_exchange": on_exchange}
+    reports: list[CheckReport] = []
+    server = WebServer(request.words, credentials=_credentials(request.headers))
+    search = ProbeSession(server, server.url.text, "", **options)
+    hostile_to: set[str] = set()
+    for each in await find_protocols(search, request.dialect):
+        facts = {"edition": each.edition, "place": each.url, "found out": each.why}
+        facts = {name: value for name, value in facts.items() if value}
+        places = {"card_url": each.card_url, "operation": request.operation or ""}
+        session = ProbeSession(server, each.url, each.edition, **places, **options)
+        reports.append(await judge_server(session, each.protocol, facts=facts))
+        if each.protocol == "agent_json" and each.url:
+            endpoint = TaskEndpoint(server, each.url)
+            reports.append(await judge(endpoint, "agent_http", facts=facts, **options))
+        if request.is_hostile and each.protocol not in hostile_to:
+            hostile_to.add(each.protocol)
+            session = ProbeSession(server, each.url, each.edition, **places, **options)
+            reports.append(await judge_server(session, HOSTILE, facts=facts))
+    return tuple(reports)
+
+
+def _credentials(headers: Iterable[str]) -> dict[str, str]:
+    """Headers with what the environment holds for them."""
+    values: dict[str, str] = {}
+    for each in headers:
+        name, _, variable = each.partition(":")
+        if not _HEADER.fullmatch(name) or not variable.isidentifier():
+            raise InvalidInput(
+                f"{each[:80]!r} is not a header and a variable.",
+                hint="Write NAME:VARIABLE, as in `Authorization:TOKEN`.",
+            )
+        if not (value := os.environ.get(variable)):
+            raise InvalidInput(f"The variable {variable!r} is not set.", hint=f"Set it to the value of `{name}`.")
+        values[name] = value
+    return values
+
+
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_|~-]+")
+
+
 def _definition(file: Path, agent: str | None) -> Definition:
     """What the file says of the agent that is meant."""
     if not file.exists():
@@ -141,12 +216,15 @@ async def _find_subject(request: CheckRequest, definition: Definition | None) ->
         return command_subject(request.words, environment=request.environment)
     if request.environment:
         raise InvalidInput("Variables are for commands.", hint="Say that it is a command, or name no variables.")
-    if request.words.startswith(("http://", "https://")):
-        raise InvalidInput(
-            f"{request.words[:200]!r} is a URL, and `check` judges modules, Markdown agents and commands.",
-            hint="Judge it through a program that sends the request: "
-            f"`--command 'curl --silent --data-binary @- {request.words[:200]}'`.",
+    if request.is_url:
+        raise InvalidInput(f"{request.words[:200]!r} is a URL.", hint="`retinue check` judges it.")
+    if request.headers or request.is_hostile or request.dialect in PROTOCOLS:
+        what = (
+            f"The protocol `{request.dialect}` is"
+            if request.dialect in PROTOCOLS
+            else "Headers and hostile requests are"
         )
+        raise InvalidInput(f"{what} for servers, and {request.words[:80]!r} is none.", hint="Name the URL of one.")
     if request.words.lower().endswith(".md"):
         path = Path(request.words)
         own = definition or with_operations(_definition(path, request.agent))

@@ -6,18 +6,22 @@ answer has failed.
 
 import asyncio
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from retinue.conformance.port import (
+    HOSTILE,
     KITS,
+    PROTOCOLS,
     Check,
     CheckReport,
     CheckSubject,
     Kit,
+    OnExchange,
     Probe,
     ProbeExchange,
     ProbeFactory,
@@ -25,9 +29,10 @@ from retinue.conformance.port import (
     Requirement,
     RequirementVerdict,
 )
+from retinue.conformance.probe_session import ProbeSession
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import nearest
-from retinue.dialects import DIALECTS, dialect as dialect_of
+from retinue.dialects import dialect as dialect_of
 from retinue.dialects.port import Dialect
 from retinue.errors import RetinueError, UnknownName
 
@@ -39,9 +44,6 @@ _HUNG: Final = 2
 """A subject that has hung so often is asked nothing more: the rest would only take its time."""
 _SENTENCES: Final = 20
 _LETTERS: Final = 600
-
-OnExchange: TypeAlias = Callable[[Probe, ProbeExchange], None]
-"""Is told of each exchange as it ends."""
 
 
 async def judge(
@@ -73,6 +75,38 @@ async def judge(
     verdicts = tuple(_verdict(each, dialect_kit.checks[each.id], exchanges) for each in dialect_kit.requirements)
     in_order = tuple(exchanges[probe.name] for probe in probes)
     return CheckReport(subject.name, dialect_kit.dialect, dialect_kit.version, verdicts, in_order, dict(facts or {}))
+
+
+async def judge_server(session: ProbeSession, protocol: str, *, facts: JsonMapping | None = None) -> CheckReport:
+    """Judge a server by everything that a protocol asks in the edition of the session, in which it is asked here.
+
+    Args:
+        session: With the server; nothing has been asked in it.
+        protocol: What it speaks.
+        facts: What else the report should say.
+    """
+    protocol_kit = kit(protocol, session.edition)
+    await import_module(f"{__package__}.kits.{protocol}").converse(session)
+    verdicts: list[RequirementVerdict] = []
+    excluded: dict[str, list[str]] = {}
+    for requirement in protocol_kit.requirements:
+        applicable = tuple(each for each in requirement.probes if each not in session.inapplicable)
+        if (why := session.inapplicable.get(requirement.probes[0])) is not None:
+            excluded.setdefault(why, []).append(requirement.id.partition("/")[2])
+            continue
+        exchanges = dict(session.exchanges)
+        for name in () if applicable == ALL else applicable:
+            exchanges.setdefault(name, ProbeExchange(session.probe(name), "", error=_UNASKED))
+        check = protocol_kit.checks[requirement.id]
+        verdicts.append(_verdict(replace(requirement, probes=applicable), check, exchanges))
+    details = dict(facts or {})
+    if excluded:
+        details["not judged"] = "; ".join(f"{', '.join(names)}: {why}" for why, names in excluded.items())
+    in_order = tuple(session.exchanges.values())
+    return CheckReport(session.server.name, protocol, protocol_kit.version, tuple(verdicts), in_order, details)
+
+
+_UNASKED: Final = "It was not asked, since an answer that it needs did not come."
 
 
 class _ProbeRunner:
@@ -153,19 +187,24 @@ ALL: Final = ("*",)
 
 
 @cache
-def kit(name: str) -> Kit:
-    """All that the dialect called `name` is judged by, loaded when first used.
+def kit(name: str, edition: str = "") -> Kit:
+    """All that the dialect or protocol called `name` is judged by, loaded when first used.
+
+    Args:
+        name: Of the dialect or protocol.
+        edition: Of a protocol, as `2025-11-25`.
 
     Raises:
         UnknownName: There is no such dialect; `suggestions` says what there is.
     """
-    if name not in KITS:
-        suggestions = tuple(dict.fromkeys((*nearest(name, KITS), *KITS)))
-        message = f"No requirements of `{name}` yet." if name in DIALECTS else f"Unknown dialect {name[:100]!r}."
-        raise UnknownName(message, hint=f"Available: {', '.join(KITS)}.", suggestions=suggestions)
-    version, required = requirements(name)
+    if name not in (*KITS, *PROTOCOLS, HOSTILE):
+        there = (*KITS, *PROTOCOLS)
+        suggestions = tuple(dict.fromkeys((*nearest(name, KITS), *there)))
+        hint = f"Available: {', '.join(there)}."
+        raise UnknownName(f"Unknown dialect {name[:100]!r}.", hint=hint, suggestions=suggestions)
+    version, required = requirements(name, edition)
     module = import_module(f"{__package__}.kits.{name}")
-    probes: dict[str, ProbeFactory] = module.PROBES
+    probes: dict[str, ProbeFactory] = getattr(module, "PROBES", {})
     by_name: dict[str, Check] = module.CHECKS
     # A kit enters its checks where their code stands; here they follow the requirements.
     order = [each.id for each in required]
@@ -176,20 +215,35 @@ def kit(name: str) -> Kit:
     return Kit(name, version, required, probes, checks)
 
 
-def requirements(dialect: str) -> tuple[str, tuple[Requirement, ...]]:
-    """The version of a dialect's requirements, and the requirements, in the order of their file."""
-    text = files(f"{__package__}.kits").joinpath(f"{dialect}.toml").read_text(encoding="utf-8")
+def requirements(name: str, edition: str = "") -> tuple[str, tuple[Requirement, ...]]:
+    """The version of a dialect's or protocol's requirements, and the requirements, in the order of their file.
+
+    Those of a protocol name a clause for each edition that has them, as `"1.0"`, or as `"1.0 JSON-RPC"` when only one
+    binding of it does.
+
+    Args:
+        name: Of the dialect or protocol.
+        edition: Only what it asks; everything that any edition asks when absent.
+    """
+    text = files(f"{__package__}.kits").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     tables: list[dict[str, Any]] = document["requirement"]
-    return document["version"], tuple(
-        Requirement(
-            id=f"{dialect}/{table['id']}",
-            force=table["force"],
-            clause=table["clause"],
-            text=table["text"],
-            rows=tuple(table["rows"]),
-            probes=tuple(table["probes"]),
-            fix=table["fix"],
+    short = edition.partition(" ")[0]
+    required: list[Requirement] = []
+    for table in tables:
+        clauses: dict[str, str] = table.get("clauses", {})
+        clause = table.get("clause") or clauses.get(edition) or clauses.get(short)
+        if clause is None and edition:
+            continue
+        required.append(
+            Requirement(
+                id=f"{name}/{table['id']}",
+                force="SHOULD" if short in table.get("should", ()) else table["force"],
+                clause=clause or "; ".join(f"{key}: {value}" for key, value in clauses.items()),
+                text=table["text"],
+                rows=tuple(table.get("rows", ())),
+                probes=tuple(table["probes"]),
+                fix=table["fix"],
+            )
         )
-        for table in tables
-    )
+    return document["version"], tuple(required)

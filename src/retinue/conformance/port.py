@@ -15,7 +15,11 @@ Force: TypeAlias = Literal["MUST", "SHOULD"]
 
 
 KITS: Final[tuple[DialectName, ...]] = tuple(name for name in DIALECTS if name != "a2a")
-"""The dialects whose agents can be judged: A2A has requirements of its own, and a kit that is to come."""
+"""The dialects whose agents can be judged by messages alone."""
+PROTOCOLS: Final = ("a2a", "mcp", "agent_json")
+"""What servers behind a URL can be judged by."""
+HOSTILE: Final = "hostile"
+"""The kit by which a server of any protocol is judged when it is sent what no client should send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,7 @@ class Probe:
         text: Sent as it stands instead, for requests that no dialect would write.
         correction: The request is a retry because of this.
         group: Probes of one group are put at the same time; all others may come one after another.
+        edition: Of the protocol in which it is asked, as `2025-11-25`; of a dialect there is one only.
     """
 
     name: str
@@ -105,6 +110,7 @@ class Probe:
     text: str | None = None
     correction: Correction | None = None
     group: str = ""
+    edition: str = ""
 
 
 ProbeFactory: TypeAlias = Callable[[RequestTemplate], Probe]
@@ -120,8 +126,9 @@ class ProbeExchange:
         value: What a callable returned, when it was no text.
         text: What came back, as text; None when nothing did.
         error: What went wrong instead of an answer, as a sentence.
-        late: Nothing came back in time.
-        status: Exit code of a command.
+        late: Nothing came back in time, or a stream was still open when the time was over.
+        status: Exit code of a command, HTTP status of a server.
+        headers: Those of a server's answer, by lower-case name.
         stderr: What it said beside its answer, capped.
     """
 
@@ -132,8 +139,18 @@ class ProbeExchange:
     error: str = ""
     late: bool = False
     status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
     stderr: str = ""
     duration_ns: int = 0
+
+    @property
+    def media_type(self) -> str:
+        """What a server says that its answer is, in lower case and without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+OnExchange: TypeAlias = Callable[[Probe, ProbeExchange], None]
+"""Is told of each exchange as it ends."""
 
 
 class CheckSubject(Protocol):
@@ -168,15 +185,15 @@ requirement already.
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """All that one dialect is judged by.
+    """All that one dialect or protocol is judged by.
 
     Attributes:
         version: Of the requirements; they never change under the same one.
-        probes: By their names, in the order in which they are put.
+        probes: By their names, in the order in which they are put; those of a protocol are put by `converse`.
         checks: By the id of their requirement.
     """
 
-    dialect: DialectName
+    dialect: str
     version: str
     requirements: tuple[Requirement, ...]
     probes: Mapping[str, ProbeFactory]
@@ -214,7 +231,7 @@ class CheckReport:
     """
 
     subject: str
-    dialect: DialectName
+    dialect: str
     version: str
     verdicts: tuple[RequirementVerdict, ...]
     exchanges: tuple[ProbeExchange, ...]

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retinue.conformance.port import CheckReport, ProbeExchange, RequirementVerdict
+from retinue.conformance.port import CheckReport, ProbeExchange, Requirement, RequirementVerdict
 from retinue.contract.model import JsonMapping
 from retinue.contract.report import ReportCase, render_junit
 from retinue.contract.sanitize import printable
@@ -43,14 +43,16 @@ class RequirementViolation:
         """
         requirement = self.verdict.requirement
         yield f"{requirement.force}: {requirement.text}"
-        yield f"clause: {requirement.clause} ({', '.join(requirement.rows)})"
+        yield f"clause: {_clause(requirement)}"
         yield from (f"- {_line(wrong)}" for wrong in self.wrong)
         for exchange in self.exchanges:
             if exchange.probe.name in shown_probes:
                 continue
             yield f"{exchange.probe.name}: {exchange.probe.about}"
+            status = f"{exchange.status} {exchange.media_type} " if exchange.headers else ""
             yield f"  sent:     {excerpt(exchange.request)}"
-            yield f"  answered: {excerpt(exchange.text) if exchange.text is not None else _line(exchange.error)}"
+            answer = excerpt(exchange.text) if exchange.text is not None else _line(exchange.error)
+            yield f"  answered: {status}{answer}"
         if requirement.fix:
             yield f"fix: {requirement.fix}"
 
@@ -117,6 +119,11 @@ def _group_sentences(wrong: tuple[str, ...], probes: Collection[str]) -> Iterato
         yield f"{', '.join(probe_names[:_NAMES])}{more}: {sentence}" if probe_names else sentence
 
 
+def _clause(requirement: Requirement) -> str:
+    rows = ", ".join(requirement.rows)
+    return f"{requirement.clause} ({rows})" if rows else requirement.clause
+
+
 def _line(text: str) -> str:
     return " ".join(printable(text).split())
 
@@ -165,6 +172,7 @@ def _exchange(exchange: ProbeExchange) -> JsonMapping:
         "answer": None if exchange.text is None else _text_json(exchange.text),
         "error": _writable(exchange.error) or None,
         "status": exchange.status,
+        "headers": {name: _writable(value) for name, value in exchange.headers.items()} or None,
         "stderr": _writable(exchange.stderr) or None,
         "duration_ms": round(exchange.duration_ns / 1_000_000),
     }
@@ -243,22 +251,21 @@ footer { margin-top: 2.5rem; }
 _LOOKS: Final = {"passed": "good", "failed": "bad", "warned": "warn"}
 
 
-def as_html(report: CheckReport, *, created: str = "") -> str:
-    """`report` as the text of one HTML document.
+def as_html(*reports: CheckReport, created: str = "") -> str:
+    """`reports` as the text of one HTML document.
 
     Args:
-        report: What is shown.
+        reports: What is shown, one after the other.
         created: When it was made, as a person reads it.
     """
-    title = f"{report.subject[:120]}: {report.dialect}"
+    title = f"{reports[0].subject[:120]}: {', '.join(report.dialect for report in reports)}"
+    return document(title, element("main", "\n".join(map(_report_html, reports))), style=_STYLE, created_at=created)
+
+
+def _report_html(report: CheckReport) -> str:
     exchanges = element("h2", "What was asked and answered") + "".join(map(_exchange_html, report.exchanges))
-    return document(
-        title,
-        element("header", "".join(_header(report))),
-        element("main", "\n".join((*_violation_sections(report), _table(report.verdicts), exchanges))),
-        style=_STYLE,
-        created_at=created,
-    )
+    head = element("header", "".join(_header(report)))
+    return "\n".join((head, *_violation_sections(report), _table(report.verdicts), exchanges))
 
 
 def _header(report: CheckReport) -> Iterator[str]:
@@ -302,7 +309,7 @@ def _violation_html(violation: RequirementViolation) -> Iterator[str]:
     outcome = violation.verdict.outcome
     yield element("h3", f"{element('b', outcome, class_=_LOOKS[outcome])} {text(requirement.id)}")
     yield element("p", _prose(f"{requirement.force}: {requirement.text}"))
-    yield element("p", text(f"{requirement.clause} ({', '.join(requirement.rows)})"), class_="clause")
+    yield element("p", text(_clause(requirement)), class_="clause")
     yield element("ul", "".join(element("li", _prose(wrong)) for wrong in violation.wrong))
     for exchange in violation.exchanges:
         yield _exchange_html(exchange)
@@ -339,7 +346,7 @@ def _exchange_html(exchange: ProbeExchange) -> str:
     parts: dict[str, str] = {"sent": exchange.request}
     parts |= {"answered": exchange.text} if exchange.text is not None else {"no answer": exchange.error}
     if exchange.status:
-        parts["exit code"] = str(exchange.status)
+        parts["HTTP status" if exchange.headers else "exit code"] = str(exchange.status)
     if exchange.stderr:
         parts["on stderr"] = exchange.stderr
     for name, value in parts.items():

@@ -282,9 +282,9 @@ def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
     broader = broaden(node, fault)
     words, left_out = broader or (node.instruction, ())
     parameter = parameter_at_fault(fault, node.parameters)
-    told = {name: value for name, value in node.parameters.items() if name != parameter and value != words}
+    values = {name: value for name, value in node.parameters.items() if name != parameter and value != words}
     if not words.strip():  # it was called by name: what it says it does is the request
-        words = f"{planned.name.replace('_', ' ')}{f' ({_listed(told)})' if told else ''}"
+        words = f"{planned.name.replace('_', ' ')}{f' ({_parameter_text(values)})' if values else ''}"
         left_out = () if parameter is None else (f"{parameter}: {node.parameters[parameter]}",)
     candidate = Candidate(agent=definition.name, skill=skill.name, score=0, share=0)
     request = _request(node.model_copy(update={"instruction": words}), candidate, fault, situation)
@@ -297,7 +297,7 @@ def _generic_move(node: Delegation, fault: Fault, situation: Situation) -> Rerou
     return Reroute(candidate, why, request, left_out)
 
 
-def _listed(values: JsonMapping) -> str:
+def _parameter_text(values: JsonMapping) -> str:
     return ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in values.items())
 
 

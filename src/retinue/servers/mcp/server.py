@@ -169,8 +169,8 @@ class McpDoor:
 
     # Tools
 
-    async def _list_tools(self, context: Context, params: object) -> types.ListToolsResult:
-        del params
+    async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        _check_cursor(params)
         caller = self._caller(context)
         opened = [name for name, tool in self._tools.items() if caller.key.opens(tool.agent.definition.name, DOOR)]
         return types.ListToolsResult(tools=[self._descriptions[name] for name in opened])
@@ -254,8 +254,10 @@ class McpDoor:
 
     # Prompts
 
-    async def _list_prompts(self, context: Context, params: object) -> types.ListPromptsResult:
-        del params
+    async def _list_prompts(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        _check_cursor(params)
         prompts = commands(self._service.agents(self._caller(context), DOOR))
         return types.ListPromptsResult(prompts=[describe_prompt(*each) for each in prompts.items()])
 
@@ -277,13 +279,17 @@ class McpDoor:
 
     # Files that answers name
 
-    async def _list_resources(self, context: Context, params: object) -> types.ListResourcesResult:
-        del params
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        _check_cursor(params)
         self._caller(context)
         return types.ListResourcesResult(resources=[])  # a file belongs to the answer that names it
 
-    async def _list_templates(self, context: Context, params: object) -> types.ListResourceTemplatesResult:
-        del params
+    async def _list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        _check_cursor(params)
         self._caller(context)
         template = types.ResourceTemplate(
             uri_template=artifact_uri("{run}", "{number}"), name="artifact", description="A file that an agent made."
@@ -361,6 +367,12 @@ class _Endpoint:
             group.start_soon(serve)
             await self._service.closing.wait()
             group.cancel_scope.cancel()
+
+
+def _check_cursor(params: types.PaginatedRequestParams | None) -> None:
+    """See that a list is not asked for a page: there is one only."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, "There is no such page.")
 
 
 async def _hide_failures(ctx: Context, call_next: CallNext) -> HandlerResult:

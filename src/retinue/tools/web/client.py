@@ -398,13 +398,13 @@ class CappedBody:
         self.truncated = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        received, given = 0, 0
+        received_size, size = 0, 0
         async for chunk in self._chunks:
-            received += len(chunk)
-            rest = self._max_bytes - given
+            received_size += len(chunk)
+            rest = self._max_bytes - size
             piece = chunk if self._inflate is None else self._inflate(chunk, rest + 1)
-            given += len(piece)
-            if given > self._max_bytes or received > self._max_bytes:
+            size += len(piece)
+            if size > self._max_bytes or received_size > self._max_bytes:
                 self.truncated = True
                 yield piece[:rest]
                 return
