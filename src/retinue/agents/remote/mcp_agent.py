@@ -116,7 +116,7 @@ class McpAgent:
         answers: types.InputResponses | None = None
         state = cast("str | None", run.checkpoint.get("state"))
 
-        async def tell(progress: float, total: float | None, message: str | None) -> None:
+        async def report_progress(progress: float, total: float | None, message: str | None) -> None:
             run.emit(Progress(phase=one_line(message or "") or f"{progress:g}{f' of {total:g}' if total else ''}"))
 
         self._calls[run] = None
@@ -128,7 +128,7 @@ class McpAgent:
                     timeout_s=_TIMEOUT_S,
                     answers=answers,
                     state=state,
-                    on_progress=tell,
+                    on_progress=report_progress,
                 )
                 match self._calls[run]:
                     case Question() as unanswered:
