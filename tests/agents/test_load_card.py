@@ -69,6 +69,13 @@ def definition_of(loaded: LoadedAgents) -> Definition:
     return agent.definition
 
 
+@pytest.mark.parametrize("protocol", ["0.3.0", "1.0"])
+def test_a_card_for_clients_of_both_protocols_is_read_without_remarks(protocol: str) -> None:
+    old = {key: OLD[key] for key in ("url", "preferredTransport", "additionalInterfaces")}
+    loaded = load({**CARD, **old, "protocolVersion": protocol})
+    assert (loaded.findings, definition_of(loaded).version) == ((), "1.2.0")
+
+
 @pytest.mark.requirement("C28")
 def test_a_card_of_today_becomes_an_agent_that_runs_elsewhere() -> None:
     loaded = load(CARD)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 
 import retinue as package
 from tests.agents.remote.metrics_server import CARD, CHURN, SALES, TASKS, Metrics, served
+from tests.agents.remote.servers import HONEST
 from tests.scenarios.conftest import Ended, Retinue, Write
 
 
@@ -226,3 +228,38 @@ def test_what_others_found_out_is_not_told_to_a_stranger_unless_the_plan_says_so
     assert metrics.paths[-1] == TASKS
     assert "the-figures-of-next-year" not in quiet
     assert "the-figures-of-next-year" in asyncio.run(ask("full"))
+
+
+def test_a_misspelt_name_of_a_remote_agent_is_told(retinue: Retinue, url: str, metrics: Metrics) -> None:
+    asked = retinue("ask", "sails", "How did sales do?", "--json", RETINUE_REMOTE_URLS=f"sales={url}")
+    assert (asked.code, asked.error["hint"], metrics.paths) == (2, "Did you mean `sales`?", [])
+
+
+def test_goals_are_answered_without_a_remote_agent_that_is_not_there(
+    retinue: Retinue, url: str, metrics: Metrics
+) -> None:
+    settings = {
+        "RETINUE_REMOTE_URLS": f"sales={url},away=http://127.0.0.1:9/",
+        "RETINUE_REMOTE_ROUTE": "sales,away,nobody",
+    }
+    ran = retinue("run", "Sales from the start of the year 2025 to its end", **settings)
+    assert ran.code == 0, ran.err
+    assert metrics.paths[-1] == SALES
+    left_out = [line for line in ran.err.splitlines() if "is left out" in line]
+    assert ["'nobody'" in left_out[0], "127.0.0.1:9" in left_out[1], len(left_out)] == [True, True, 2]
+    named = retinue("run", "How did sales do?", "--agent", "away", **settings)
+    assert (named.code, "127.0.0.1:9" in named.err) == (4, True)
+
+
+def test_an_mcp_server_of_the_users_file_is_asked_by_its_name(retinue: Retinue, write: Write) -> None:
+    pytest.importorskip("mcp")
+    script = write("honest.py", f'{HONEST}\nserver.run("stdio")\n')
+    servers = {"sums": {"command": sys.executable, "args": [str(script)]}, "old": {"type": "sse", "url": "http://x/"}}
+    own = {"RETINUE_MCP_FILE": str(write("servers.json", json.dumps({"mcpServers": servers})))}
+    assert "sums  mcp:sums" in retinue("agents", **own).out
+    asked = retinue("ask", "sums", "add", "-p", "a=1", "-p", "b=2", "--json", **own)
+    assert (asked.code, asked.data["data"]) == (0, {"result": 3}), asked.err
+    wrong = retinue("ask", "sums", "add", "-p", "a=one", "-p", "b=2", "--json", **own)
+    assert (wrong.code, wrong.data["fault"]["path"]) == (2, "/parameters/a")
+    refused = retinue("ask", "old", "add", "--json", **own)
+    assert (refused.code, "SSE" in refused.error["message"]) == (4, True)

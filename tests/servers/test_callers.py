@@ -35,10 +35,26 @@ class Person(LocalContext):
         self.told.append(body)
 
 
+class Nobody(Person):
+    """Answers no question."""
+
+    async def ask(self, question: Question) -> Answer | None:
+        self.asked.append(question)
+        return None
+
+
 async def called(
-    server: Server, place: str, agent: str, *, skill: str | None = None, timeout_s: float = 30, **parameters: Any
+    server: Server,
+    place: str,
+    agent: str,
+    *,
+    skill: str | None = None,
+    timeout_s: float = 30,
+    answering: Person | None = None,
+    **parameters: Any,
 ) -> tuple[Result, Person]:
-    async with retinue.connect(there=f"{server.address}{place.format(agent=agent)}") as remote, Person() as person:
+    place = f"{server.address}{place.format(agent=agent)}"
+    async with retinue.connect(there=place) as remote, answering or Person() as person:
         (there,) = remote.agents
         names = [each.name for each in there.definition.skills]
         task = Task(
@@ -85,6 +101,22 @@ def test_its_question_reaches_a_person_and_the_answer_goes_back(tmp_path: Path, 
 
     result, person = asyncio.run(ask())
     assert [each.text for each in person.asked] == ["What of cats?"]
+    assert "You said that they purr" in str(result.data), result.fault
+
+
+@pytest.mark.requirement("C1")
+@pytest.mark.parametrize("place", PLACES)
+def test_a_question_that_nobody_answers_waits_and_is_gone_on_with_later(tmp_path: Path, place: str) -> None:
+    async def ask() -> tuple[Result, Result, Person]:
+        async with running(tmp_path) as server:
+            unanswered, person = await called(server, place, "asker", answering=Nobody(), topic="cats")
+            later = Person()
+            later.checkpoint = person.checkpoint
+            return unanswered, *await called(server, place, "asker", answering=later, topic="cats")
+
+    waiting, result, person = asyncio.run(ask())
+    assert (waiting.lifecycle, [each.text for each in waiting.questions]) == ("input_required", ["What of cats?"])
+    assert [each.id for each in person.asked] == [each.id for each in waiting.questions]
     assert "You said that they purr" in str(result.data), result.fault
 
 

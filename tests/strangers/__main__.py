@@ -7,12 +7,7 @@ import argparse
 import asyncio
 import json
 import tempfile
-from contextlib import ExitStack
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
-
-from mcp import Client, StdioServerParameters
 
 from bench.peers.environments import variables
 from retinue.agents.port import RunContext
@@ -23,7 +18,7 @@ from tests.servers.parts import running
 from tests.strangers.start import CLIENTS, SERVERS, Stranger, serving
 from tests.strangers.subjects import deeds
 
-DEEDS = ("call", "stream", "question", "cancel")
+DEEDS = ("call", "stream", "question", "cancel", "wrong")
 
 
 @agent(effects=[])
@@ -42,60 +37,56 @@ async def stranger(instruction: str, run: RunContext) -> str:
     return rest
 
 
-async def came_of(client: Stranger, address: str) -> dict[str, str]:
-    """What a client says of its four deeds."""
-    process = await asyncio.create_subprocess_exec(
-        *client.command(address), env=variables(), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    out, errors = await process.communicate()
-    if process.returncode:
-        return dict.fromkeys(DEEDS, f"fails: {errors.decode()[-500:]}")
-    return json.loads(out)
+async def came_of(client: Stranger, server: Stranger, address: str) -> dict[str, str]:
+    """The row of a client with the server at an address, or the one that it starts itself, over stdio."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "note.txt").write_text("hello")  # noqa: ASYNC240 - nothing else goes on
+        if not address:
+            program, *arguments = server.command(*(server.stdio or ()))
+            entry = {"command": program, "args": arguments, "env": {"MEMORY_FILE_PATH": f"{folder}/memory.json"}}
+            Path(folder, "mcp.json").write_text(json.dumps({"mcpServers": {"stranger": entry}}))  # noqa: ASYNC240
+        process = await asyncio.create_subprocess_exec(
+            *client.command(address or "stranger", server.name),
+            cwd=folder,
+            env=variables(),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, errors = await process.communicate()
+    came = dict.fromkeys(DEEDS, f"fails: {errors.decode()[-500:]}") if process.returncode else json.loads(out)
+    over = ", over stdio" if not address else ", over HTTP" if server.stdio is not None else ""
+    return {"client": client.name, **came, "server": f"{server.name}{over}"}
 
 
 async def judge(only: str) -> list[dict[str, str]]:
-    """A row for each client with our server, then for each server of others with the client that speaks like it."""
+    """A row for each client with our server, then for each server of others with its own client, that of the SDK in
+    the version which the server speaks, and ours.
+    """
     rows: list[dict[str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         async with running(Path(folder), agents=(stranger,)) as server:
-            for client in CLIENTS:
-                if only in client.name:
-                    address = f"{server.address}/agents/general/stranger"
-                    rows.append(row(client, "retinue", await came_of(client, address)))
+            address = f"{server.address}/agents/general/stranger"
+            others = [each for each in CLIENTS[1:] if only in each.name]
+            rows += [await came_of(each, Stranger("retinue", ""), address) for each in others]
     for other in SERVERS:
-        if only in other.name:
-            rows += await a2a_rows(other) if other.stdio is None else [await tools_of(other)]
+        if only not in other.name:
+            continue
+        if other.path is not None:
+            with serving(other) as address:
+                rows += [await came_of(each, other, address) for each in clients_of(other)]
+        if other.stdio is not None:
+            rows.append(await came_of(CLIENTS[0], other, ""))
     return rows
 
 
-async def a2a_rows(server: Stranger) -> list[dict[str, str]]:
-    """What its own client comes to with a server, and that of the SDK in the version which the server speaks."""
+def clients_of(server: Stranger) -> tuple[Stranger, ...]:
+    """Ours, and for a server of A2A its own and that of the SDK."""
+    ours, sdk, old_sdk, *_ = CLIENTS
+    if server.stdio is not None:
+        return (ours,)
     speaks_old = server.lock in {"strangers-a2a-sdk", "strangers-agno"}
-    clients = {each.lock: each for each in CLIENTS if each.lock == server.lock}
-    clients |= {each.lock: each for each in CLIENTS[speaks_old : speaks_old + 1]}
-    with serving(server) as address:
-        return [row(each, server.name, await came_of(each, address)) for each in clients.values()]
-
-
-async def tools_of(server: Stranger) -> dict[str, str]:
-    """How many tools the client of MCP's SDK sees: that the server is there."""
-    came: list[str] = []
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        addresses: list[Any] = [stack.enter_context(serving(server))] if server.path else []
-        if server.stdio is not None:
-            program, *arguments = server.command(*server.stdio)
-            env = {**variables(), "MEMORY_FILE_PATH": f"{folder}/memory.json"}
-            addresses.append(StdioServerParameters(command=program, args=arguments, cwd=folder, env=env))
-        for address in addresses:
-            async with Client(address) as client:
-                count = len((await client.list_tools()).tools)
-            came.append(f"{count} tools over {'HTTP' if isinstance(address, str) else 'stdio'}")
-    return row(Stranger("mcp", ""), server.name, {"version": version("mcp"), "call": ", ".join(came)})
-
-
-def row(client: Stranger, server: str, came: dict[str, str]) -> dict[str, str]:
-    """A row of the table."""
-    return {"client": client.name, **came, "server": server}
+    own = next(each for each in CLIENTS[1:] if each.lock == server.lock)
+    return tuple(dict.fromkeys((ours, own, old_sdk if speaks_old else sdk)))
 
 
 def main() -> None:

@@ -63,6 +63,7 @@ class Stranger:
 
 
 CLIENTS = (
+    Stranger("retinue", "retinue_client"),
     Stranger("a2a-sdk", "a2a_sdk_client"),
     Stranger("a2a-sdk", "old_a2a_sdk_client", "strangers-a2a-sdk"),
     Stranger("google-adk", "google_adk_client", "strangers-google-adk"),

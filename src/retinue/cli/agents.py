@@ -20,7 +20,7 @@ from retinue.cli.output import (
     wrap,
 )
 from retinue.cli.project import Project
-from retinue.cli.remote import with_named
+from retinue.cli.remote import mcp_servers, with_named
 from retinue.contract.definition import Definition
 from retinue.contract.names import fold
 
@@ -57,7 +57,7 @@ def list_agents(*, name: str | None, light: bool, as_json: bool, project: Projec
             "agents": [definition.to_json() for definition in registry.definitions()],
             "skipped": [present(each) for each in skipped],
             "findings": [finding.to_json() for finding in registry.findings],
-            "remote": [{"name": name, "url": url} for name, url in project.settings.get("remote.urls").items()],
+            "remote": [{"name": name, "url": place} for name, place in _remote_places(project).items()],
         })  # fmt: skip
     else:
         _show_all(project)
@@ -78,12 +78,12 @@ def _show_all(project: Project) -> None:
         added = [skill.name for skill in definition.skills if skill.thinks != "never" and not skill.unavailable]
         if added and not project.models.configured:
             echo(click.style(cut_to_screen(f"  with a model it thinks: {', '.join(added)}"), dim=True))
-    if urls := project.settings.get("remote.urls"):
+    if places := _remote_places(project):
         echo("\nremote, see `retinue agents NAME`")
-        width = max(map(len, urls))
-        for name, url in urls.items():
+        width = max(map(len, places))
+        for name, place in places.items():
             routed = "  (goals are routed to it)" if name in project.settings.get("remote.route") else ""
-            echo(cut_to_screen(f"  {safe(name):<{width}}  {safe(url)}{routed}"))
+            echo(cut_to_screen(f"  {safe(name):<{width}}  {safe(place)}{routed}"))
     if definitions and (registry.skipped or registry.findings):
         echo_err("")
     for skipped in registry.skipped:
@@ -96,6 +96,13 @@ def _show_all(project: Project) -> None:
     warnings = [each for each in registry.findings if each.severity == "warning"]
     if warnings := [each for each in warnings if (each.file, each.message) not in pairs]:
         echo_err(findings_text(warnings))
+
+
+def _remote_places(project: Project) -> dict[str, str]:
+    """Where the agents at a URL and the MCP servers are that have a name: nobody is asked."""
+    config = mcp_servers(project)
+    servers = {each.name: f"mcp:{each.name}" for each in (config.servers if config is not None else ())}
+    return {**servers, **project.settings.get("remote.urls")}
 
 
 def _title(definition: Definition, project: Project) -> str:

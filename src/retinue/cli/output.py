@@ -244,7 +244,8 @@ def findings_text(findings: Iterable[Finding]) -> str:
         if len(pointer) > _LONGEST_POINTER:  # the middle of one that is too long to be read says least
             pointer = f"{pointer[: _LONGEST_POINTER // 2]}…{pointer[-_LONGEST_POINTER // 4 :]}"
         severity = click.style(each.severity, fg=_COLOURS[each.severity])
-        lines.append(f"{place}{f' {pointer}' if pointer else ''}: {severity} {label(each.rule)} {safe(each.message)}")
+        where = " ".join(filter(None, [place, pointer]))
+        lines.append(f"{f'{where}: ' if where else ''}{severity} {label(each.rule)} {safe(each.message)}")
         lines += [f"    fix: {safe(each.fix)}"] if each.fix else []
     return "\n".join(lines)
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
-from retinue.cli.output import echo_err, findings_text
+from retinue.cli.output import echo_err, findings_text, safe
 from retinue.cli.project import Project
-from retinue.contract.names import fold
-from retinue.errors import RetinueError, UnknownName
+from retinue.contract.names import fold, nearest
+from retinue.errors import RetinueError, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from retinue.agents.remote.discovery import RemoteAgents
-    from retinue.agents.remote.mcp_servers import McpServers
+    from retinue.agents.remote.mcp_servers import McpServer, McpServers
 
 _SLOW_S = 1.0
 
@@ -27,7 +27,7 @@ def is_url(name: str) -> bool:
 
 
 def with_remote(
-    project: Project, names: Iterable[str], *, quiet: bool = False, shows_findings: bool = False
+    project: Project, names: Iterable[str], *, quiet: bool = False, shows_findings: bool = False, required: bool = True
 ) -> Project:
     """`project` with the remote agents among `names` (URLs, and names of the settings or of MCP servers).
 
@@ -38,18 +38,37 @@ def with_remote(
         names: What the user calls agents.
         quiet: Nothing but errors is told.
         shows_findings: Everything that was found about their cards is told, and not only a change.
+        required: Without one of them there is an error; else that is told, and the others are there.
 
     Raises:
+        UnknownName: One looks like a misspelt name of a remote agent.
         RetinueError: One cannot be read, or its name belongs to another agent.
     """
     urls: dict[str, str] = project.settings.get("remote.urls")
     by_name = {fold(name): name for name in urls}
     wanted = [name for name in dict.fromkeys(names) if is_url(name) or not _is_known(project, name)]
-    chosen_urls = [name if is_url(name) else by_name.get(fold(name), "") for name in wanted]
     config = mcp_servers(project) if wanted else None
     servers = {fold(server.name): server for server in config.servers} if config is not None else {}
-    chosen_servers = [servers[fold(name)] for name in wanted if not is_url(name) and fold(name) in servers]
-    if not any(chosen_urls) and not chosen_servers:
+    chosen_urls: list[str] = []
+    chosen_servers: list[McpServer] = []
+    failures: list[RetinueError] = []
+    for name in wanted:
+        if is_url(name):
+            chosen_urls.append(name)
+        elif fold(name) in by_name:
+            chosen_urls.append(by_name[fold(name)])
+        elif fold(name) in servers:
+            chosen_servers.append(servers[fold(name)])
+        elif config is not None and name in config.absent:
+            message = f"The MCP server {name!r} cannot be used: {config.absent[name]}."
+            failures.append(Unavailable(message, hint="Correct the file that names it."))
+        elif near := nearest(name, [*urls, *servers]):
+            message = f"Unknown agent {name[:80]!r}."
+            failures.append(UnknownName(message, hint=f"Did you mean `{near[0]}`?", suggestions=near))
+        elif not required:
+            failures.append(UnknownName(f"No agent is called {name[:80]!r}."))
+    _report_failures(failures, required=required, quiet=quiet)
+    if not chosen_urls and not chosen_servers:
         return project
     from retinue.agents.remote.discovery import RemoteAgents, card_store
     from retinue.agents.remote.peer import Peer
@@ -59,14 +78,14 @@ def with_remote(
         Peer.at(name)
         if is_url(name)
         else Peer.at(urls[name], name=name, key_variable=keys.get(name, ""), digest=pins.get(name, ""))
-        for name in filter(None, chosen_urls)
+        for name in chosen_urls
     ]
     remote = RemoteAgents(peers, servers=chosen_servers, store=card_store(user_paths.state_dir()))
-    asyncio.run(_read(remote, peers, quiet=quiet))
+    asyncio.run(_read(remote, [*map(safe, chosen_urls), *(each.name for each in chosen_servers)], quiet=quiet))
+    _report_failures([each.error for each in remote.found if each.error is not None], required=required, quiet=quiet)
     findings = [each for each in remote.findings if shows_findings or each.rule == "remote/card-changed"]
     if findings and not quiet:
         echo_err(findings_text(findings))
-    remote.check()
     for agent in remote.agents:
         project.registry.add(agent)
     project.registry.unrouted |= {agent.definition.name for agent in remote.agents}
@@ -74,10 +93,17 @@ def with_remote(
 
 
 def with_routed(project: Project, agents: Iterable[str], *, quiet: bool) -> Project:
-    """`project` with the remote agents that a goal may be routed to: those of `remote.route`, and those in `agents`."""
-    routed: tuple[str, ...] = (*project.settings.get("remote.route"), *agents)
-    project = with_remote(project, routed, quiet=quiet)
-    project.registry.unrouted -= {fold(name) for name in routed}
+    """`project` with the remote agents that a goal may be routed to: those of `remote.route`, and those in `agents`.
+
+    A goal is answered without one of `remote.route` that is not there, which is told.
+
+    Raises:
+        RetinueError: As `with_remote`.
+    """
+    project = with_remote(project, agents, quiet=quiet)
+    routed: list[str] = project.settings.get("remote.route")
+    project = with_remote(project, routed, quiet=quiet, required=False)
+    project.registry.unrouted -= {fold(name) for name in (*routed, *agents)}
     return project
 
 
@@ -99,13 +125,22 @@ def with_named(project: Project, name: str, *, quiet: bool, shows_findings: bool
     return project, agents[0].definition.name
 
 
-async def _read(remote: "RemoteAgents", peers: "Iterable[object]", *, quiet: bool) -> None:
+async def _read(remote: "RemoteAgents", names: Iterable[str], *, quiet: bool) -> None:
     reading = asyncio.ensure_future(remote.read())
     done, _ = await asyncio.wait({reading}, timeout=_SLOW_S)
     if not done and not quiet:
-        echo_err(f"Asking {', '.join(map(str, peers)) or 'MCP servers'} what they do…")
+        echo_err(f"Asking {', '.join(names)} what there is…")
     await reading
     await remote.aclose()  # what is kept from now on belongs to the loop of the run
+
+
+def _report_failures(failures: Iterable[RetinueError], *, required: bool, quiet: bool) -> None:
+    """Raise the first of the failures when all agents are required, else say which are left out."""
+    for failure in failures:
+        if required:
+            raise failure
+        if not quiet:
+            echo_err(f"A remote agent is left out: {safe(failure.message)}")
 
 
 def _is_known(project: Project, name: str) -> bool:

@@ -22,7 +22,7 @@ from retinue.agents.remote import discovery
 from retinue.agents.remote.discovery import RemoteAgents, card_store
 from retinue.agents.remote.peer import Peer
 from retinue.contract.result import Result
-from retinue.contract.task import Limits, Task
+from retinue.contract.task import Answer, Limits, Question, Task
 from retinue.errors import AccessDenied, InvalidDefinition, OutputInvalid, RetinueError
 from retinue.tools.web.url import Guard
 from tests.agents.remote.metrics_server import SALES, Metrics, served
@@ -413,6 +413,89 @@ def test_pieces_of_an_artifact_become_one_text() -> None:
     with served(a2a_peer(answer)) as url:
         result = asyncio.run(asked(url))
     assert (result.outcome, result.content) == ("success", "One, two, three.")
+
+
+def test_what_is_in_the_task_and_not_in_its_stream_is_asked_for() -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        if body["method"] == "GetTask":
+            return {"result": task_object("COMPLETED", artifacts=[{"artifactId": "a", "parts": [{"text": "Here."}]}])}
+        return [{"result": {"task": task_object("WORKING")}}, {"result": {"statusUpdate": STATUS}}]
+
+    with served(a2a_peer(answer)) as url:
+        result = asyncio.run(asked(url))
+    assert (result.outcome, result.content) == ("success", "Here.")
+
+
+async def answered(url: str, *answers: str) -> tuple[Result, list[Question]]:
+    """What a call comes to whose questions have these answers, and what was asked."""
+    questions: list[Question] = []
+
+    async def say(question: Question) -> Answer | None:
+        questions.append(question)
+        at = len(questions)
+        return Answer(question_id=question.id, value=answers[at - 1]) if at <= len(answers) else None
+
+    async with retinue.connect(there=url) as remote, LocalContext(answer=say) as context:
+        task = Task(id="t", agent="there", instruction="ask", limits=Limits(timeout_s=10, retries=0))
+        return await Boundary(Registry()).call_agent(remote.agents[0], task, context), questions
+
+
+def said_by(role: str, **part: Any) -> dict[str, Any]:
+    return {"messageId": "m", "role": role, "parts": [part]}
+
+
+QUESTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"message": said_by("ROLE_AGENT", data={"name": "ask", "args": {"of": "color"}})}, '"of"'),
+    ({"history": [said_by("ROLE_AGENT", text="Which color?"), said_by("ROLE_USER", text="ask")]}, "Which color?"),
+    ({}, "does not say to what"),
+]
+
+
+@pytest.mark.parametrize("same_task", [True, False])
+@pytest.mark.parametrize(("asks", "words"), QUESTIONS)
+def test_a_question_in_data_in_the_history_or_without_words_is_asked(
+    asks: dict[str, Any], words: str, same_task: bool
+) -> None:
+    asking = {"id": "t9", "contextId": "c", "history": asks.get("history", [])}
+    asking["status"] = {"state": "TASK_STATE_INPUT_REQUIRED", **{key: asks[key] for key in asks if key == "message"}}
+
+    def answer(body: dict[str, Any]) -> Any:
+        message = body["params"].get("message")
+        if message is None:
+            return {"result": asking}
+        if "taskId" not in message:
+            return [{"result": {"task": asking}}]
+        artifact = {"artifactId": "a", "parts": message["parts"]}
+        return [
+            {"result": {"task": task_object("COMPLETED", artifacts=[artifact]) | {"id": "t9" if same_task else "t10"}}}
+        ]
+
+    with served(a2a_peer(answer)) as url:
+        result, (question,) = asyncio.run(answered(url, "blue"))
+        unanswered, _ = asyncio.run(answered(url))
+    assert words in question.text
+    assert (result.outcome, result.content) == ("success", "blue"), result.fault
+    assert (unanswered.lifecycle, [each.text for each in unanswered.questions]) == ("input_required", [question.text])
+
+
+def test_a_second_question_is_not_given_the_answer_to_the_first() -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        said = [part["text"] for part in body["params"]["message"]["parts"]]
+        if said == ["blue"]:
+            return [{"result": {"task": task_object("COMPLETED")}}]
+        message = {**said_by("ROLE_AGENT", text="Another one?"), "messageId": f"after {said}"}
+        return [
+            {
+                "result": {
+                    "task": {**task_object(""), "status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": message}}
+                }
+            }
+        ]
+
+    with served(a2a_peer(answer)) as url:
+        result, questions = asyncio.run(answered(url, "red", "blue"))
+    assert result.outcome == "success", result.fault
+    assert len({each.id for each in questions}) == len(questions) == 2
 
 
 # A card in a file of the project

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from retinue.agents.local import LocalContext
+from retinue.agents.remote.mcp_agent import ask
 from retinue.agents.remote.mcp_connection import McpConnection
 from retinue.agents.remote.mcp_servers import HttpServer, McpServer, McpServers, StdioServer
 from retinue.agents.remote.mcp_tools import McpTools, connect_mcp
 from retinue.contract import schema
+from retinue.contract.task import Answer, Question
 from retinue.errors import (
     DeadlineExceeded,
     InvalidInput,
@@ -521,3 +524,22 @@ def test_a_toolbox_takes_them_in_and_ends_them(tmp_path: Path) -> None:
             await toolbox.aclose()
 
     asyncio.run(run())
+
+
+def test_a_form_is_asked_for_what_it_requires_alone() -> None:
+    types = pytest.importorskip("mcp.types")
+    properties = {"name": {"type": "string", "title": "Name"}, "pet": {"type": "string", "enum": ["cat", "dog"]}}
+
+    async def answers(**schema: Any) -> tuple[Any, list[str]]:
+        asked: list[str] = []
+
+        async def say(question: Question) -> Answer:
+            asked.append(question.text)
+            return Answer(question_id=question.id, value="Ada")
+
+        form = types.ElicitRequestFormParams(message="Who?", requested_schema={"properties": properties, **schema})
+        return await ask(form, LocalContext(answer=say)), asked
+
+    required, asked = asyncio.run(answers(required=["name"]))
+    assert (required.content, asked) == ({"name": "Ada"}, ["Who? Name"])
+    assert asyncio.run(answers())[1] == ["Who? Name", "Who? pet"]

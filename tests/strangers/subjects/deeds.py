@@ -1,4 +1,4 @@
-"""What every client is judged by: four deeds, each done by the client's own means. Prints what came of them as JSON.
+"""What every client is judged by: its deeds, each done by its own means. Prints what came of them as JSON.
 
 A server that is told `echo …` gives the words back, `count` streams a few, `ask` asks and goes on with the answer, and
 `sleep` can be canceled.
@@ -25,7 +25,7 @@ class NoWord(Exception):
 
 
 def judge(package: str, **deeds: Callable[[str], Awaitable[None]]) -> None:
-    """Do `call`, `stream`, `question` and `cancel` with the server at the address on the command line."""
+    """Do each of the deeds with the server at the address on the command line."""
     warnings.simplefilter("ignore")
     logging.disable()
     asyncio.run(_judge(package, deeds))
@@ -33,10 +33,10 @@ def judge(package: str, **deeds: Callable[[str], Awaitable[None]]) -> None:
 
 async def _judge(package: str, deeds: dict[str, Callable[[str], Awaitable[None]]]) -> None:
     came: dict[str, str] = {"version": importlib.metadata.version(package)}
-    for name in ("call", "stream", "question", "cancel"):
+    for name, deed in deeds.items():
         try:
             async with asyncio.timeout(LIMIT_S):
-                await deeds[name](sys.argv[1])
+                await deed(sys.argv[1])
             came[name] = "ok"
         except NoWord as error:
             came[name] = f"no word for it: {error}"

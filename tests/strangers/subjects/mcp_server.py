@@ -1,14 +1,16 @@
 """A small server of the SDK of MCP, over streamable HTTP at `/mcp`, or over stdio without a port."""
 
 import sys
+from typing import Annotated
 
 import anyio
 import deeds
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
+from mcp.server.mcpserver import Context, Elicit, Resolve
 from pydantic import BaseModel
 
 server = MCPServer("stranger")
+canceled: list[float] = []
 
 
 class Color(BaseModel):
@@ -31,18 +33,31 @@ async def count(last: int, context: Context) -> list[int]:
     return list(range(1, last + 1))
 
 
+async def color() -> Elicit[Color]:
+    return Elicit(deeds.QUESTION, Color)
+
+
 @server.tool()
-async def ask(context: Context) -> str:
+async def ask(answer: Annotated[Color, Resolve(color)]) -> str:
     """Asks for a color."""
-    answer = await context.elicit(deeds.QUESTION, Color)
-    return f"You said {answer.data.color}" if answer.action == "accept" else "You said nothing"
+    return f"You said {answer.color}"
 
 
 @server.tool()
 async def sleep(seconds: float) -> str:
     """Sleeps."""
-    await anyio.sleep(seconds)
+    try:
+        await anyio.sleep(seconds)
+    except anyio.get_cancelled_exc_class():
+        canceled.append(seconds)
+        raise
     return "awake"
+
+
+@server.tool()
+async def count_canceled() -> int:
+    """Tells how often it was woken too early."""
+    return len(canceled)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,12 @@ _EXTRA_KEYS: Final = {
     "security_schemes": "",
     "security_requirements": "",
     "signatures": "",
+    # Of 0.3, on a card that is read by its clients too.
+    "protocol_version": "",
+    "url": "",
+    "preferred_transport": "",
+    "additional_interfaces": "",
+    "supports_authenticated_extended_card": "",
 }
 """What goes into `extras`, by its folded name; with what the card calls it where it must be there."""
 

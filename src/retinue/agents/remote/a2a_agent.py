@@ -5,6 +5,8 @@ canceled there when nobody waits for it here.
 """
 
 import asyncio
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from retinue.agents.port import Reply, RunContext
@@ -13,9 +15,10 @@ from retinue.contract import json
 from retinue.contract.definition import TASK_SCHEMA, Definition
 from retinue.contract.json import JsonObject
 from retinue.contract.names import fold
+from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.dialects import a2a as dialect
-from retinue.dialects.port import ParseContext
+from retinue.dialects.port import ParseContext, Parsed
 from retinue.errors import (
     NotInstalled,
     Unauthenticated,
@@ -94,7 +97,9 @@ class A2aAgent:
                         f"{self._peer} wants to be authorised: {exchange.status_text or 'it does not say for what'}.",
                         hint="Do that there, then ask again.",
                     )
-                waiting = read_answer(json.dumps({"task": exchange.task}), context, self._peer, dialect.NAME)
+                waiting = self._waiting(exchange.asking(), context)
+                if not waiting.value.questions:
+                    return remote_reply(waiting, context, self._peer, dialect.NAME)
                 for question in waiting.value.questions:
                     answer = await run.ask(question)
                     if answer is None:
@@ -106,6 +111,14 @@ class A2aAgent:
         run.checkpoint.pop("task", None)
         parsed = read_answer(json.dumps(exchange.outcome()), context, self._peer, dialect.NAME)
         return remote_reply(parsed, context, self._peer, dialect.NAME)
+
+    def _waiting(self, task: JsonObject, context: ParseContext) -> Parsed[Result]:
+        """What a task asks. A question of a later message is another one, even where it has no name of its own."""
+        parsed = read_answer(json.dumps({"task": task}), context, self._peer, dialect.NAME)
+        message = cast("JsonObject", cast("JsonObject", task["status"])["message"])
+        digest = hashlib.sha256(json.dumps(message.get("messageId") or message["parts"]).encode()).hexdigest()[:12]
+        questions = [each.model_copy(update={"id": f"{each.id}_{digest}"}) for each in parsed.value.questions]
+        return replace(parsed, value=parsed.value.model_copy(update={"questions": tuple(questions)}))
 
     def _request(self, task: Task, run: RunContext) -> JsonObject:
         request = outgoing_task(task, self._definition, run.correction)

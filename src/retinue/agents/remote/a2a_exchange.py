@@ -62,7 +62,7 @@ _GIVE_UP_S: Final = 2.0
 _NO_ZONE: Final = re.compile(rb'("timestamp"\s*:\s*"[0-9T:.-]{10,40})"')
 _OF_HTTP: Final = frozenset({401, 403, 407, 408, 425, 429, 503, 504})
 """Statuses that say nothing of the protocol, whatever the body is."""
-_ENDED: Final = frozenset({
+_FINAL_STATES: Final = frozenset({
     "TASK_STATE_COMPLETED", "TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"
 })  # fmt: skip
 
@@ -98,15 +98,28 @@ class Exchange:
             return {"task": self.task}
         parts = [part for message in self._messages for part in _parts(message)]
         if self.task:
-            return {"task": {**self.task, "artifacts": [{"artifactId": "messages", "parts": _joined(parts)}]}}
-        return {"message": {**self._messages[-1], "parts": _joined(parts)}}
+            return {"task": {**self.task, "artifacts": [{"artifactId": "messages", "parts": _join_parts(parts)}]}}
+        return {"message": {**self._messages[-1], "parts": _join_parts(parts)}}
+
+    def asking(self) -> JsonObject:
+        """The task that waits, with words for what it asks: some say that in data, others in the history alone."""
+        if self.status_text:
+            return self.task
+        status, history = cast("JsonObject", self.task["status"]), self.task.get("history")
+        said: JsonObject = {}
+        for each in [*(history if isinstance(history, list) else []), status.get("message")]:
+            said = each if isinstance(each, dict) and each.get("role") == "ROLE_AGENT" else said
+        data = [json.dumps(part["data"]) for part in _parts(said) if "data" in part]
+        words = _text(said) or "\n".join(data) or "It waits for an answer, and does not say to what."
+        message: JsonMapping = {"messageId": self.id, **said, "role": "ROLE_AGENT", "parts": [{"text": words}]}
+        return {**self.task, "status": {**status, "message": cast("JsonObject", message)}}
 
     async def resume(self) -> bool:
         """Whether there is a task from before this attempt, which is gone on with."""
-        known = self._run.checkpoint.get("task")
-        if not isinstance(known, str):
+        task_id = self._run.checkpoint.get("task")
+        if not isinstance(task_id, str):
             return False
-        self.task = {"id": known}
+        self.task = {"id": task_id}
         try:
             await self._poll()
         except RetinueError as error:
@@ -146,17 +159,18 @@ class Exchange:
         except (NetworkError, DeadlineExceeded):
             if not self.id:
                 raise
-        is_message = bool(self._messages) and not self.id
-        if not is_message and self.state not in _ENDED | WAITS:
-            if not self.id:
-                raise OutputInvalid(
-                    f"{self._peer} answered with neither a task nor a message.", hint="Tell its author."
-                )
+        if self.state in _FINAL_STATES | WAITS:
+            if self._streams and not (self._messages or self.task.get("artifacts") or self.status_text):
+                with suppress(RetinueError):  # what is said in the task alone, and not in its stream
+                    await self._poll()
+        elif self.id:
             await self._poll()
+        elif not self._messages:
+            raise OutputInvalid(f"{self._peer} answered with neither a task nor a message.", hint="Tell its author.")
 
     async def give_up(self) -> None:
         """Have it canceled there, if it listens."""
-        if not self.id or self.state in _ENDED:
+        if not self.id or self.state in _FINAL_STATES:
             return
 
         with suppress(RetinueError, TimeoutError):
@@ -167,9 +181,9 @@ class Exchange:
         """Ask for the task until it has ended or asks."""
         wait_s = _FIRST_WAIT_S
         while True:
-            found = await self._call(self._transport.get_task(GetTaskRequest(id=self.id)))
-            self._apply(_as_json(StreamResponse(task=found)))
-            if self.state in _ENDED | WAITS:
+            answer = await self._call(self._transport.get_task(GetTaskRequest(id=self.id)))
+            self._apply(_as_json(StreamResponse(task=answer)))
+            if self.state in _FINAL_STATES | WAITS:
                 return
             await self._run.sleep(wait_s)
             wait_s = min(wait_s * 2, _LONGEST_WAIT_S)
@@ -185,7 +199,9 @@ class Exchange:
         if not isinstance(value, dict):
             return
         about = str(value.get("id" if kind == "task" else "taskId") or "")
-        if self.id and about and about != self.id:
+        # Some begin a task of the same context for each message, also for an answer.
+        is_next = kind == "task" and not self.state and value.get("contextId") == self.task.get("contextId")
+        if self.id and about and about != self.id and not is_next:
             raise OutputInvalid(
                 f"{self._peer} spoke of another task than the one it was asked.", hint="Tell its author."
             )
@@ -201,7 +217,7 @@ class Exchange:
                 self.task |= {"id": about, "contextId": value.get("contextId"), "status": value.get("status")}
                 if metadata := value.get("metadata"):
                     self.task["metadata"] = metadata
-                if self.state not in _ENDED | WAITS and (text := one_line(self.status_text)):
+                if self.state not in _FINAL_STATES | WAITS and (text := one_line(self.status_text)):
                     self._run.emit(Progress(phase=text))
             case "artifactUpdate":
                 self.task |= {"id": about, "contextId": value.get("contextId")}
@@ -220,7 +236,7 @@ class Exchange:
             self._run.emit(TextDelta(text))
         for each in artifacts:
             if isinstance(each, dict) and each.get("artifactId") == artifact.get("artifactId"):
-                each["parts"] = _joined([*(_parts(each) if update.get("append") else []), *_parts(artifact)])
+                each["parts"] = _join_parts([*(_parts(each) if update.get("append") else []), *_parts(artifact)])
                 return
         artifacts.append(artifact)
 
@@ -270,16 +286,16 @@ def _parts(holder: object) -> list[JsonObject]:
     return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
-def _joined(parts: Iterable[JsonObject]) -> list[JsonValue]:
+def _join_parts(parts: Iterable[JsonObject]) -> list[JsonValue]:
     """Parts that came in pieces: a text goes on where the one before it ended."""
-    joined: list[JsonValue] = []
+    whole: list[JsonValue] = []
     for part in parts:
-        last = joined[-1] if joined else None
+        last = whole[-1] if whole else None
         if isinstance(last, dict) and part.keys() == last.keys() == {"text"}:
-            joined[-1] = {"text": f"{last['text']}{part['text']}"}
+            whole[-1] = {"text": f"{last['text']}{part['text']}"}
         else:
-            joined.append(part)
-    return joined
+            whole.append(part)
+    return whole
 
 
 def _text(holder: object) -> str:
@@ -339,7 +355,7 @@ def _transport(peer: Peer, web: WebClient) -> httpx.AsyncBaseTransport:
     class Transport(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             url = peer.same_origin(parse_url(str(request.url)))
-            sent: Mapping[str, str] = {
+            request_headers: Mapping[str, str] = {
                 name.title(): value
                 for name, value in request.headers.items()
                 if name in {"accept", "content-type", "a2a-version", "a2a-extensions", "x-a2a-extensions"}
@@ -349,7 +365,7 @@ def _transport(peer: Peer, web: WebClient) -> httpx.AsyncBaseTransport:
                     web.stream(
                         url,
                         method=request.method,
-                        headers={**sent, **peer.headers()},
+                        headers={**request_headers, **peer.headers()},
                         content=await request.aread(),
                         max_bytes=MAX_ANSWER,
                         read_timeout_s=_SILENT_S,

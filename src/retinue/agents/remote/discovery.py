@@ -28,7 +28,6 @@ from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
 from retinue.contract.finding import Finding, summarise_findings
 from retinue.contract.json import JsonObject
 from retinue.contract.model import Model
-from retinue.contract.names import fold
 from retinue.dialects import agent_http
 from retinue.dialects.a2a.card import card_version, upgrade_card
 from retinue.errors import (
@@ -57,7 +56,7 @@ _MAX_REDIRECTS: Final = 3
 _MAX_KEPT: Final = 25
 _MAX_AGE: Final = re.compile(r"(?:^|[,\s])max-age=(\d{1,9})(?:$|[,\s])")
 _LONGEST_FRESH_S: Final = 86_400
-_GONE: Final = frozenset({400, 404, 405, 406, 410, 415, 422, 501})
+_NO_CARD: Final = frozenset({400, 404, 405, 406, 410, 415, 422, 501})
 
 
 class KnownCard(Model):
@@ -212,24 +211,24 @@ class RemoteAgents:
         return FoundAgents(findings=(finding,), error=error)
 
     async def _read(self, peer: Peer) -> FoundAgents:
-        known: KnownCard | None = None
+        previous: KnownCard | None = None
         with suppress(RetinueError):  # a damaged store is written anew
-            known = self._store.read().cards.get(peer.url.text) if self._store is not None else None
-        addresses = known.addresses if known is not None else await self._closed_addresses(peer.url)
+            previous = self._store.read().cards.get(peer.url.text) if self._store is not None else None
+        addresses = previous.addresses if previous is not None else await self._closed_addresses(peer.url)
         client = WebClient(replace(self._guard, allow=addresses, ports=None), proxy="use")
         self._clients.append(client)
-        if known is not None and time.time() < known.read_s + known.fresh_s:
-            return _agents_of(peer, known, client)
+        if previous is not None and time.time() < previous.read_s + previous.fresh_s:
+            return _agents_of(peer, previous, client)
         refusals: list[str] = []
         if not peer.url.target.rstrip("/").endswith("/mcp"):
-            card = await self._read_card(peer, client, known, refusals)
+            card = await self._read_card(peer, client, previous, refusals)
             if card is not None:
                 card = card.model_copy(update={"addresses": addresses})
-                found = _agents_of(peer, card, client, before=known)
+                agents = _agents_of(peer, card, client, before=previous)
                 self._keep(peer, card)
-                return found
+                return agents
         headers = {"Authorization": f"Bearer ${{{peer.key_variable}}}"} if peer.key_variable else {}
-        server = HttpServer(peer.name or fold(peer.url.authority), peer.url.text, headers)
+        server = HttpServer(peer.name or peer.url.authority, peer.url.text, headers)
         try:
             return await self._start(server, name=peer.name, place=peer.url.text, environ=peer.environ)
         except RetinueError as error:
@@ -257,17 +256,17 @@ class RemoteAgents:
         return tuple(map(str, addresses)) if any(map(why_not_public, addresses)) else ()
 
     async def _read_card(
-        self, peer: Peer, client: WebClient, known: KnownCard | None, refusals: list[str]
+        self, peer: Peer, client: WebClient, previous: KnownCard | None, refusals: list[str]
     ) -> KnownCard | None:
         """The card at the peer's URL or in its usual places; None when there is none."""
         base = peer.url.target.partition("?")[0].rstrip("/")
         places = (peer.url.target,) if base.endswith(".json") else tuple(f"{base}{each}" for each in _WELL_KNOWN)
         for place in places:
             url = peer.url.join(place)
-            response = await _get(peer, url, client, known)
-            if response.status == 304 and known is not None:
-                return known.model_copy(update=_freshness(response))
-            if response.status in _GONE:
+            response = await _get(peer, url, client, previous)
+            if response.status == 304 and previous is not None:
+                return previous.model_copy(update=_freshness(response))
+            if response.status in _NO_CARD:
                 refusals.append(f"{url.target} ({response.status})")
                 continue
             if response.status != 200:
@@ -295,12 +294,12 @@ class RemoteAgents:
                 del content.cards[url]
 
 
-async def _get(peer: Peer, url: WebUrl, client: WebClient, known: KnownCard | None) -> WebResponse:
+async def _get(peer: Peer, url: WebUrl, client: WebClient, previous: KnownCard | None) -> WebResponse:
     """The answer at `url`; redirects are followed within the origin."""
     for _ in range(_MAX_REDIRECTS + 1):
         headers = {"Accept": "application/json", **peer.headers()}
-        if known is not None and known.etag and known.url == url.text:
-            headers["If-None-Match"] = known.etag
+        if previous is not None and previous.etag and previous.url == url.text:
+            headers["If-None-Match"] = previous.etag
         response = await client.send(url, headers=headers, max_bytes=MAX_CARD)
         location = response.headers.get("location")
         if response.status not in {301, 302, 303, 307, 308} or location is None:

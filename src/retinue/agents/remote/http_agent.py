@@ -190,15 +190,15 @@ class HttpAgent:
         parsed: Parsed[Result] | None = None
         with suppress(RetinueError):
             parsed = agent_http.parse_result(response.body, context=context)
-        told = parsed.value.fault if parsed is not None else None
-        words = told.message.rstrip(".") if told is not None else ""
+        refusal = parsed.value.fault if parsed is not None else None
+        words = refusal.message.rstrip(".") if refusal is not None else ""
         fault = Fault(
             # One that says so itself knows that it is of no use to ask again.
             code="internal_error" if status == 500 and b'"internal_error"' in response.body else code_of(status),
             message=f"{self._peer} answered with status {status}{f': {words}' if words else ''}.",
-            hint=told.hint if told is not None else "",
-            path=told.path if told is not None else "",
-            suggestions=told.suggestions if told is not None else (),
+            hint=refusal.hint if refusal is not None else "",
+            path=refusal.path if refusal is not None else "",
+            suggestions=refusal.suggestions if refusal is not None else (),
             retry_after_s=retry_after_s(response.headers.get("retry-after", "")),
             detail={"status": status},
         )

@@ -43,7 +43,7 @@ class McpAgent:
         self._connection = McpConnection(server, environ=environ, on_elicit=self._elicit)
         self._tools: dict[str, str] = {}
         self._definition: Definition | None = None
-        self._calls: dict[RunContext, RetinueError | None] = {}
+        self._calls: dict[RunContext, Question | RetinueError | None] = {}
         self.findings: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class McpAgent:
         answers: types.InputResponses | None = None
         state = cast("str | None", run.checkpoint.get("state"))
 
-        async def tell(progress: float, total: float | None, message: str | None) -> None:
+        async def report_progress(progress: float, total: float | None, message: str | None) -> None:
             run.emit(Progress(phase=one_line(message or "") or f"{progress:g}{f' of {total:g}' if total else ''}"))
 
         self._calls[run] = None
@@ -128,18 +128,28 @@ class McpAgent:
                     timeout_s=_TIMEOUT_S,
                     answers=answers,
                     state=state,
-                    on_progress=tell,
+                    on_progress=report_progress,
                 )
-                if (stopped := self._calls[run]) is not None:
-                    raise stopped
+                match self._calls[run]:
+                    case Question() as unanswered:
+                        return Reply(questions=(unanswered,))
+                    case RetinueError() as stopped:
+                        raise stopped
+                    case None:
+                        pass
                 if isinstance(result, types.CallToolResult):
                     return _reply(result, self._connection.name)
                 state = result.request_state
-                answers = {key: await self._answer(each, run) for key, each in (result.input_requests or {}).items()}
+                answers = {}
+                for key, each in (result.input_requests or {}).items():
+                    answer = await self._answer(each, run)
+                    if isinstance(answer, Question):
+                        return Reply(questions=(answer,))
+                    answers[key] = answer
         finally:
             del self._calls[run]
 
-    async def _answer(self, request: Any, run: RunContext) -> "types.ElicitResult":
+    async def _answer(self, request: Any, run: RunContext) -> "types.ElicitResult | Question":
         if request.method != "elicitation/create":
             raise Unavailable(
                 f"The MCP server {self._connection.name!r} asks for `{request.method}`, which is not given.",
@@ -156,14 +166,20 @@ class McpAgent:
             return types.ElicitResult(action="cancel")
         (run,) = self._calls
         try:
-            return await ask(params, run)
+            answer = await ask(params, run)
         except RetinueError as error:  # the run waits for the answer, and is taken up again with it
             self._calls[run] = error
-            return types.ElicitResult(action="cancel")
+        else:
+            if not isinstance(answer, Question):
+                return answer
+            self._calls[run] = answer
+        return types.ElicitResult(action="cancel")
 
 
-async def ask(params: "types.ElicitRequestParams", run: RunContext) -> "types.ElicitResult":
-    """What a person says to a form of a server, one question a field.
+async def ask(params: "types.ElicitRequestParams", run: RunContext) -> "types.ElicitResult | Question":
+    """What a person says to a form of a server, or the question that nobody answers.
+
+    Asked for is each field that the form requires, or each of all when it requires none.
 
     Raises:
         Canceled: The run waits for the answer.
@@ -173,23 +189,24 @@ async def ask(params: "types.ElicitRequestParams", run: RunContext) -> "types.El
     if params.mode != "form":  # a page that a stranger names is not opened
         return types.ElicitResult(action="decline")
     properties = cast("dict[str, JsonObject]", params.requested_schema.get("properties") or {})
+    required = params.requested_schema.get("required") or ()
+    fields = {name: facts for name, facts in properties.items() if name in required} or properties
     text = one_line(params.message, 1_000)
     content: dict[str, Any] = {}
-    for name, facts in properties.items() or [("", {})]:
+    for name, facts in fields.items() or [("", {})]:
         digest = hashlib.sha256(json.dumps([params.message, name]).encode()).hexdigest()[:12]
         options = facts.get("enum")
-        title = one_line(str(facts.get("title") or facts.get("description") or name))
-        answer = await run.ask(
-            Question(
-                id=f"q_{digest}",
-                text=text if len(properties) < 2 else f"{text} {title}",
-                kind="choice" if isinstance(options, list) else "question",
-                options=tuple(map(str, options)) if isinstance(options, list) else (),
-                answer_schema=cast("JsonMapping", clean_schema(facts)) if facts else None,
-            )
+        labels = dict.fromkeys(one_line(str(facts.get(key) or "")) for key in ("title", "description"))
+        question = Question(
+            id=f"q_{digest}",
+            text=text if len(properties) < 2 else " ".join([text, ": ".join(filter(None, labels)) or name]),
+            kind="choice" if isinstance(options, list) else "question",
+            options=tuple(map(str, options)) if isinstance(options, list) else (),
+            answer_schema=cast("JsonMapping", clean_schema(facts)) if facts else None,
         )
+        answer = await run.ask(question)
         if answer is None:
-            return types.ElicitResult(action="cancel")
+            return question
         if name:
             content[name] = answer.value
     return types.ElicitResult(action="accept", content=content)

@@ -195,12 +195,12 @@ def remote_reply(parsed: Parsed[Result], context: ParseContext, peer: Peer, dial
     reply = as_reply(parsed, dialect, context)
     names = [*(each.path for each in reply.artifacts), *reply.files_read, *reply.files_written]
     if names:
-        listed = ", ".join(printable(name)[:100] for name in names[:10])
+        file_names = ", ".join(printable(name)[:100] for name in names[:10])
         reply.warnings = (
             *reply.warnings,
             Warned(
                 type="missing_data",
-                message=f"{peer} names files of its own, which are not here: {listed}.",
+                message=f"{peer} names files of its own, which are not here: {file_names}.",
                 impact="They were not fetched.",
                 recovery="Fetch them from there, if you need them.",
                 synthetic=True,

@@ -238,7 +238,7 @@ class WebClient:
                 cause = cause.__cause__
             why = str(cause) or type(cause).__name__
             raise NetworkError(
-                f"{url.host!r} cannot be reached: {why}.", hint="Check the URL, or try later."
+                f"{url.authority!r} cannot be reached: {why}.", hint="Check the URL, or try later."
             ) from error
 
     def _new_pool(
