@@ -521,3 +521,18 @@ def test_the_card_in_a_trusted_folder_is_an_agent_that_goals_are_not_routed_to(t
 
 async def called_with_task(agent: Agent) -> Result:
     return await call(agent)
+
+
+def test_a_host_that_was_public_when_its_card_was_read_stays_so_between_runs(tmp_path: Path) -> None:
+    store = card_store(tmp_path)
+    with store.change() as content:
+        content.cards["http://rebinding.invalid:8000/"] = discovery.KnownCard(url="", text="{}", is_public=True)
+
+    async def resolver(_host: str, _port: int) -> tuple[str, ...]:
+        return ("127.0.0.1",)
+
+    peer = Peer.at("http://rebinding.invalid:8000")
+    remote = RemoteAgents([peer], store=store, guard=Guard((), None, resolver))
+    asyncio.run(remote.read())
+    with pytest.raises(AccessDenied, match=r"127\.0\.0\.1"):
+        remote.check()

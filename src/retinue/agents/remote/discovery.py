@@ -68,7 +68,7 @@ class KnownCard(Model):
         etag: What its server calls this version of it.
         read_s: When it was read, seconds since 1970 UTC.
         fresh_s: How long its server says that it holds.
-        addresses: The addresses of its host, when they are not open to everybody.
+        is_public: Its host was open to everybody then.
     """
 
     url: str
@@ -76,7 +76,7 @@ class KnownCard(Model):
     etag: str = ""
     read_s: float = 0.0
     fresh_s: int = 0
-    addresses: tuple[str, ...] = ()
+    is_public: bool = False
 
     @property
     def digest(self) -> str:
@@ -214,8 +214,9 @@ class RemoteAgents:
         previous: KnownCard | None = None
         with suppress(RetinueError):  # a damaged store is written anew
             previous = self._store.read().cards.get(peer.url.text) if self._store is not None else None
-        addresses = previous.addresses if previous is not None else await self._closed_addresses(peer.url)
-        client = WebClient(replace(self._guard, allow=addresses, ports=None), proxy="use")
+        was_public = previous is not None and previous.is_public
+        addresses = () if was_public else await self._closed_addresses(peer.url)
+        client = WebClient(replace(self._guard, allow=addresses or (), ports=None), proxy="use")
         self._clients.append(client)
         if previous is not None and time.time() < previous.read_s + previous.fresh_s:
             return _agents_of(peer, previous, client)
@@ -223,7 +224,7 @@ class RemoteAgents:
         if not peer.url.target.rstrip("/").endswith("/mcp"):
             card = await self._read_card(peer, client, previous, refusals)
             if card is not None:
-                card = card.model_copy(update={"addresses": addresses})
+                card = card.model_copy(update={"is_public": addresses == ()})
                 agents = _agents_of(peer, card, client, before=previous)
                 self._keep(peer, card)
                 return agents
@@ -250,9 +251,12 @@ class RemoteAgents:
         await agent.start(name=name, place=place)
         return FoundAgents((agent,), agent.findings)
 
-    async def _closed_addresses(self, url: WebUrl) -> tuple[str, ...]:
-        """The addresses of the host, when the user named one that is not open to everybody."""
-        addresses = await self._guard.resolve(url.host, url.port)
+    async def _closed_addresses(self, url: WebUrl) -> tuple[str, ...] | None:
+        """The addresses of the host, when the user named one that is not open to everybody; None when it has none."""
+        try:
+            addresses = await self._guard.resolve(url.host, url.port)
+        except NetworkError:  # behind a proxy, names of outside may have no address here
+            return None
         return tuple(map(str, addresses)) if any(map(why_not_public, addresses)) else ()
 
     async def _read_card(
