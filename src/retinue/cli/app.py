@@ -34,6 +34,7 @@ VERBS: Final = {
     "lint": "Check agent definitions and their callers against the contract.",
     "explain": "Explain a lint rule, with an example.",
     "check": "Test an agent against the requirements of its dialect.",
+    "tickets": "Make and check a tree of tickets, and find the next task.",
     "assistant": "Show the personal assistant's tools and test its routing.",
     "bench": "Compare agents or models on the same tasks.",
     "serve": "Serve the agents of a folder over HTTP.",

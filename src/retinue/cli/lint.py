@@ -12,7 +12,6 @@ import retinue
 from retinue import catalogue
 from retinue.agents.lint import (
     ENDINGS,
-    LintReport,
     apply_fixes,
     collect_files,
     definitions_at_revision,
@@ -33,9 +32,9 @@ from retinue.contract.names import nearest
 from retinue.contract.report import ReportCase, render_junit, render_sarif
 from retinue.errors import MissingFile, ParseError
 
-_Format: TypeAlias = Literal["text", "json", "junit", "sarif"]
+ReportFormat: TypeAlias = Literal["text", "json", "junit", "sarif"]
 
-_ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
+_ENDINGS: Final[dict[str, ReportFormat]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
 """Which format a file's name asks for."""
 
 
@@ -55,8 +54,7 @@ def lint_definitions(
     as_json: bool,
 ) -> int:
     """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders."""
-    report_file = output if output and output.suffix.lower() in _ENDINGS else None
-    form = cast("_Format", choose_format(kind, report_file, _ENDINGS, as_json=as_json, default="text"))
+    form = report_format(kind, output, as_json=as_json)
     _check_rules_exist(select, "--select")
     _check_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:
@@ -87,23 +85,17 @@ def lint_definitions(
     if baseline is not None:
         findings = new_findings(findings, read_baseline(baseline))
     baseline_count -= len(findings)
-    failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
-    # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
-    visible_findings = (
-        findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    return report_findings(
+        findings,
+        linted.names,
+        form,
+        output,
+        suite="retinue lint",
+        strict=strict,
+        notes=notes or bool(select),
+        baseline_count=baseline_count,
+        fix_count=len(fixes),
     )
-    report = _report(visible_findings, linted, form, strict=strict)
-    deliver(click.unstyle(report) if output and form == "text" else report, output)
-    if form != "json" or output:
-        _report_totals(
-            findings,
-            linted,
-            failed=failed,
-            has_hidden_notes=len(visible_findings) < len(findings),
-            baseline_count=baseline_count,
-            fix_count=len(fixes),
-        )
-    return Exit.INVALID if failed else Exit.OK
 
 
 # Which rules.
@@ -140,39 +132,61 @@ def _earlier_definitions(paths: Sequence[Path], against: str) -> Sequence[Earlie
 # What is said.
 
 
-def _report(findings: Sequence[Finding], linted: LintReport, form: _Format, *, strict: bool) -> str:
-    """The report as the text that goes out."""
+def report_format(kind: str | None, output: Path | None, *, as_json: bool) -> ReportFormat:
+    """The format of a report that the options ask for."""
+    report_file = output if output and output.suffix.lower() in _ENDINGS else None
+    return cast("ReportFormat", choose_format(kind, report_file, _ENDINGS, as_json=as_json, default="text"))
+
+
+def report_findings(
+    findings: Sequence[Finding],
+    names: Sequence[str],
+    form: ReportFormat,
+    output: Path | None,
+    *,
+    suite: str,
+    strict: bool,
+    notes: bool,
+    baseline_count: int = 0,
+    fix_count: int = 0,
+) -> Exit:
+    """Say what was found in the files `names`, and in a line what it came to.
+
+    Args:
+        findings: What was found.
+        names: The files that were checked.
+        form: How it is said.
+        output: The file that gets it; stdout when None.
+        suite: The command, for JUnit.
+        strict: Warnings fail too.
+        notes: A person is told what is merely worth knowing, too.
+        baseline_count: How many more were found that are known.
+        fix_count: How many more were found and are fixed.
+    """
+    failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
+    # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
+    visible = findings if form != "text" or output or notes else [f for f in findings if f.severity != "info"]
     match form:
         case "json":
-            return json_text({"files": len(linted.names), "findings": [each.to_json() for each in findings]}) + "\n"
+            report = json_text({"files": len(names), "findings": [each.to_json() for each in visible]}) + "\n"
         case "junit":
-            return render_junit("retinue lint", cases_of(findings, linted.names, strict=strict))
+            report = render_junit(suite, cases_of(visible, names, name=suite.rpartition(" ")[2], strict=strict))
         case "sarif":
-            return render_sarif(findings, version=retinue.__version__)
+            report = render_sarif(visible, version=retinue.__version__)
         case "text":
-            return findings_text(findings) + "\n" if findings else ""
-
-
-def _report_totals(
-    findings: Sequence[Finding],
-    linted: LintReport,
-    *,
-    failed: bool,
-    has_hidden_notes: bool,
-    baseline_count: int,
-    fix_count: int,
-) -> None:
-    """Say in a line what it came to."""
-    word = "failed" if failed else "clean" if linted.names else "nothing checked"
-    head = label(word, "red" if failed else "green" if linted.names else "yellow")
-    number = Counter(finding.severity for finding in findings)
-    counts = [plural(len(linted.names), "file"), plural(number["error"], "error")]
-    counts.append(plural(number["warning"], "warning"))
-    if number["info"]:
-        counts.append(f"{plural(number['info'], 'note')}{' (--notes lists them)' if has_hidden_notes else ''}")
-    counts += [f"{baseline_count} in the baseline"] if baseline_count else []
-    counts += [f"{fix_count} fixed"] if fix_count else []
-    echo_err(f"{head}: {', '.join(counts)}")
+            report = findings_text(visible) + "\n" if visible else ""
+    deliver(click.unstyle(report) if output and form == "text" else report, output)
+    if form != "json" or output:
+        word = "failed" if failed else "clean" if names else "nothing checked"
+        number = Counter(finding.severity for finding in findings)
+        counts = [plural(len(names), "file"), plural(number["error"], "error"), plural(number["warning"], "warning")]
+        if number["info"]:
+            hint = " (--notes lists them)" if len(visible) < len(findings) else ""
+            counts.append(f"{plural(number['info'], 'note')}{hint}")
+        counts += [f"{baseline_count} in the baseline"] if baseline_count else []
+        counts += [f"{fix_count} fixed"] if fix_count else []
+        echo_err(f"{label(word, 'red' if failed else 'green' if names else 'yellow')}: {', '.join(counts)}")
+    return Exit.INVALID if failed else Exit.OK
 
 
 _KEYS = ("file", "rule", "path", "message")
@@ -215,25 +229,25 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return (finding.file or "", finding.rule, finding.path, finding.message)
 
 
-def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[ReportCase]:
+def cases_of(findings: Sequence[Finding], names: Iterable[str], *, name: str, strict: bool) -> Iterator[ReportCase]:
     """One case for each finding that fails, and one for each file without any; other findings are told beside it."""
     failing = {"error", "warning"} if strict else {"error"}
-    by_file: dict[str, list[Finding]] = {name: [] for name in names}
+    by_file: dict[str, list[Finding]] = {file: [] for file in names}
     for finding in findings:
         by_file.setdefault(finding.file or "", []).append(finding)
-    for name, file_findings in by_file.items():
+    for file, file_findings in by_file.items():
         wrong = [finding for finding in file_findings if finding.severity in failing]
         for finding in wrong:
             yield ReportCase(
                 name=f"{finding.rule} at {finding.line or 1}:{finding.column or 1} {finding.path}".rstrip(),
-                group=name,
-                file=name,
+                group=file,
+                file=file,
                 line=finding.line,
                 failure=finding.message,
                 detail=_sentence(finding),
             )
         if not wrong:
-            yield ReportCase(name="lint", group=name, file=name, detail="\n".join(map(_sentence, file_findings)))
+            yield ReportCase(name=name, group=file, file=file, detail="\n".join(map(_sentence, file_findings)))
 
 
 def _sentence(finding: Finding) -> str:
