@@ -163,7 +163,7 @@ def test_every_part_of_a_ticket_is_read_with_its_line() -> None:
         "## Status\n\nClosed (2025-01-02)\n\n## Parent\n\nEPIC-0001.2",
         "__Zustand__: erledigt\n__Gehört zu__: EPIC-0001.2",
         "**Статус**: Готово\n**Родитель**: EPIC-0001.2",
-        "**状态**：已完成\n**Parent**：EPIC-0001.2",
+        "**状态**\uff1a已完成\n**Parent**\uff1aEPIC-0001.2",
     ],
 )
 def test_status_and_parent_are_read_in_every_usual_layout(header: str) -> None:
@@ -206,7 +206,7 @@ def test_an_id_is_checked_as_a_whole_and_in_ascii() -> None:
     for wrong in (
         "",
         "TASK-0001.2.3.4\n",
-        "TASK-٠٠٠١.2.3.4",
+        "TASK-\u0660\u0660\u0660\u0661.2.3.4",
         " BUG-0001",
         "BUG-001",
         "bug-0001",
@@ -248,7 +248,12 @@ def test_progress_is_read_as_percent_parts_and_bar(
 ) -> None:
     progress = ticket(f"# STORY-0001.2.3: A\n\nStatus: open\nProgress: {value}\n").progress
     assert progress is not None
-    assert (progress.percent, progress.parts, progress.bar, progress.right_bar) == (percent, parts, bar, right)
+    assert (progress.percent, progress.parts, progress.bar, progress.bar and progress.right_bar) == (
+        percent,
+        parts,
+        bar,
+        right,
+    )
 
 
 # Editing.

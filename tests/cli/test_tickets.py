@@ -96,7 +96,7 @@ def test_reports_for_build_servers_and_code_hosts(retinue: Give, tree: Path) -> 
     assert {one["ruleId"] for one in run["results"]} == {"ticket/missing-parent", "ticket/parent-differs"}
     assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {"ticket/missing-parent", "ticket/parent-differs"}
     retinue("tickets", "check", "--output", "report.xml")
-    suite = ET.fromstring((tree / "report.xml").read_bytes())[0]  # noqa: S314 - our own
+    suite = ET.fromstring((tree / "report.xml").read_bytes())[0]
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("retinue tickets check", "5", "1")
     assert {case.get("name") for case in suite if not len(case)} == {"check"}
 
@@ -104,7 +104,16 @@ def test_reports_for_build_servers_and_code_hosts(retinue: Give, tree: Path) -> 
 @pytest.mark.requirement("K17", "C15")
 @pytest.mark.parametrize(
     "ticket",
-    ["", "STORY-1", "story-0001.1.1", "STORY-0001.1.1\n", "STORY-٠٠٠١.1.1", "TASK-0001.1.1", "BUG-00012", "FIX-1"],
+    [
+        "",
+        "STORY-1",
+        "story-0001.1.1",
+        "STORY-0001.1.1\n",
+        "STORY-\u0660\u0660\u0660\u0661.1.1",
+        "TASK-0001.1.1",
+        "BUG-00012",
+        "FIX-1",
+    ],
 )
 def test_what_is_no_ticket_id_is_refused(retinue: Give, tree: Path, ticket: str) -> None:
     said = retinue("tickets", "next", ticket)
@@ -324,15 +333,12 @@ def test_what_has_one_meaning_is_fixed_and_no_other_byte_changes(retinue: Give, 
 
 @pytest.mark.requirement("C38")
 def test_a_project_has_its_own_words_and_layout(retinue: Give, folder: Path) -> None:
-    own = {
-        "folders": ["plan"],
-        "ids": {"story": "S-*", "task": "S-*.T*"},
-        "parents": {"task": "story"},
-    }
-    lines = [f"{name} = {json.dumps(value)}" for name, value in own.items() if not isinstance(value, dict)]
-    for name in ("ids", "parents"):
-        lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in own[name].items())]  # pyright: ignore
-    put(folder, ".retinue/tickets.toml", "\n".join([*lines, "[statuses]", 'done = ["shipped", "🚀"]']))
+    put(
+        folder,
+        ".retinue/tickets.toml",
+        'folders = ["plan"]\n[ids]\nstory = "S-*"\ntask = "S-*.T*"\n[parents]\ntask = "story"\n'
+        '[statuses]\ndone = ["shipped", "🚀"]\n',
+    )
     put(folder, "plan/S-1/README.md", "# S-1 Sign in\n\nStatus: todo\n")
     put(folder, "plan/S-1/S-1.T1-form.md", "---\nstatus: 🚀 Shipped\n---\n# S-1.T1 The form\n")
     put(folder, "plan/S-1/S-1.T2.md", "# S-1.T2 The button\n\nStatus: todo\nDepends on: S-1.T1\n")

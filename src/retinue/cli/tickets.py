@@ -18,7 +18,7 @@ from retinue.catalogue.tickets import (
 )
 from retinue.cli.app import Exit
 from retinue.cli.delivery import deliver_bytes
-from retinue.cli.lint import report_findings, report_format
+from retinue.cli.findings_report import report_findings, report_format
 from retinue.cli.output import echo, echo_err, echo_json, label, path_text, plural, present, safe, status_line
 from retinue.cli.settings import find_root
 from retinue.contract.finding import Finding

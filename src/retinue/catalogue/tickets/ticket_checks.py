@@ -88,7 +88,8 @@ def _circles(tree: TicketTree) -> Iterator[Finding]:
     ):
         for circle in circles(edges):
             ticket = tree.by_id[circle[0]]
-            message = f"These are {what}: {' → '.join([*circle, circle[0]])}."
+            more = f"… ({len(circle):,} in all) → " if len(circle) > _MOST_NAMED else ""
+            message = f"These are {what}: {' → '.join(circle[:_MOST_NAMED])} → {more}{circle[0]}."
             relation = "parent" if rule == "ticket/parent-circle" else "requires"
             line = next((one.line for one in ticket.targets(relation)), ticket.line)
             yield _finding(rule, ticket, line, message, "Take one of these links out.")

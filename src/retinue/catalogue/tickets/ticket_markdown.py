@@ -53,6 +53,7 @@ _FILE_NAME: Final = re.compile(
 )
 _PLACE: Final = re.compile(r":[0-9]+(?:[-:][0-9]+)?\Z")
 _FRONT_LINE: Final = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):[ \t]*(?P<value>.*)")
+_AFTER_ID: Final = " \t:.-])\u2013\u2014"
 _RELATIONS: Final[dict[str, TicketRelation]] = {"requires": "requires", "blocks": "blocks", "parent": "parent"}
 
 
@@ -385,7 +386,7 @@ class _TicketReader:
                 )
                 self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
                 break
-        self.title = re.sub(rf"\A{re.escape(ticket_id)}[\s:.\u2013\u2014-]*", "", heading) or self.title
+        self.title = heading.removeprefix(ticket_id).lstrip(_AFTER_ID) or self.title
         return ticket_id
 
     def _status(self) -> TicketStatus | None:

@@ -84,7 +84,7 @@ class TicketVocabulary(Model):
     @cached_property
     def name_start(self) -> re.Pattern[str]:
         """Finds the id at the beginning of a name of a file or folder, or of a heading."""
-        return re.compile(rf"(?:{self._any_id})(?=[-_ :.]|\Z)(?!\.[0-9])")
+        return re.compile(rf"(?:{self._any_id})(?=[-_ :.\])]|\Z)(?!\.[0-9])")
 
     @cached_property
     def _any_id(self) -> str:
