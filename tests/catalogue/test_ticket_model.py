@@ -363,7 +363,7 @@ def test_of_a_very_long_ticket_the_beginning_is_read_and_the_rest_is_told(tmp_pa
     assert (one.ticket_id, one.status) == ("BUG-0001", "todo")
     (finding,) = one.findings
     assert finding.rule == "ticket/too-long"
-    assert "5,600,029 bytes" in finding.message
+    assert "4,900,029 characters" in finding.message
     write_edits(Workspace(tmp_path, write=(".",), max_bytes=2**24), one, [TicketEdit(23, "open", "done")])
     assert (tmp_path / "BUG-0001.md").read_bytes() == data.replace(b"open", b"done")
 

@@ -32,7 +32,7 @@ VERBS: Final = {
     "agents": "List the available agents, or show one.",
     "convert-definition": "Convert agent definitions to another format.",
     "lint": "Check agent definitions and their callers against the contract.",
-    "explain": "Explain a lint rule, with an example.",
+    "explain": "Explain a rule of lint or tickets check, with an example.",
     "check": "Test an agent against the requirements of its dialect.",
     "tickets": "Make and check a tree of tickets, and find the next task.",
     "assistant": "Show the personal assistant's tools and test its routing.",

@@ -19,7 +19,7 @@ from retinue.catalogue.tickets import (
 from retinue.cli.app import Exit
 from retinue.cli.delivery import deliver_bytes
 from retinue.cli.findings_report import report_findings, report_format
-from retinue.cli.output import echo, echo_err, echo_json, label, path_text, plural, present, safe, status_line
+from retinue.cli.output import echo, echo_err, echo_json, label, path_text, plural, safe, status_line
 from retinue.cli.settings import find_root
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput, MissingFile
@@ -96,7 +96,7 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
     errors = sum(finding.severity == "error" for finding in check_tickets(tree))
     if as_json:
         facts = {"ready": ready, "in_progress": begun, "waiting": waiting}
-        echo_json({**{name: [_as_json(task) for task in some] for name, some in facts.items()}, "errors": errors})
+        echo_json({**{name: [task.to_json() for task in some] for name, some in facts.items()}, "errors": errors})
     else:
         _show("ready", "green", ready, limit)
         _show("in progress", "yellow", begun, limit)
@@ -119,16 +119,6 @@ def _read(root: Path) -> TicketTree:
             done[:] = number, total
 
         return read_tickets(Workspace(root, max_bytes=_MAX_BYTES), on_progress=tell)
-
-
-def _as_json(task: TaskReadiness) -> dict[str, object]:
-    ticket = task.ticket
-    blockers = [
-        present({"type": one.kind, "ticket": one.ticket_id, "message": one.message, "status": one.status})
-        for one in task.blockers
-    ]
-    facts = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path, "status": ticket.status}
-    return present({**facts, "estimated_hours": ticket.number("estimate"), "blockers": blockers})
 
 
 def _show(word: str, colour: str, tasks: Sequence[TaskReadiness], limit: int) -> None:

@@ -3,15 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from retinue.errors import NotInstalled
 
 from .ticket import TicketScenario
-
-if TYPE_CHECKING:
-    from gherkin import Parser
 
 GHERKIN_START: Final = re.compile(
     r"(?:Feature|Background|Rule|Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
@@ -64,30 +60,22 @@ def read_scenarios(block: GherkinBlock) -> Iterator[TicketScenario]:
         yield TicketScenario("", whole[0], (), whole[1])
 
 
-@cache
-def _parser() -> "Parser":
+def _parse(rows: Sequence[tuple[int, str]]) -> list[TicketScenario] | tuple[int, str]:
+    """The scenarios; or the first line that is wrong, and why."""
     try:
-        from gherkin import Parser  # noqa: PLC0415 - an extra, and only tickets with scenarios need it
+        import gherkin.errors  # noqa: PLC0415 - an extra, and only tickets with scenarios need it
     except ImportError:
         message = "Scenarios were not read: gherkin-official is not installed."
         raise NotInstalled(message, hint="Install `retinue[tickets]`.") from None
-    return Parser()
-
-
-def _parse(rows: Sequence[tuple[int, str]]) -> list[TicketScenario] | tuple[int, str]:
-    """The scenarios; or the first line that is wrong, and why."""
-    parser = _parser()
-    from gherkin.errors import CompositeParserException, ParserException  # noqa: PLC0415 - the parser is there
-
     first = next((row.strip() for _, row in rows if not _TITLE.match(row)), "")
     # Gherkin asks for a feature around its scenarios, which a ticket is.
     has_feature = first.startswith("Feature") or any(_LANGUAGE.match(row) for _, row in rows[:3])
     lead = () if has_feature else ("Feature:",)
     lines = [line for line, _ in (*rows[: len(lead)], *rows)]
     try:
-        document = parser.parse("\n".join([*lead, *(row for _, row in rows), ""]))
-    except (CompositeParserException, ParserException) as error:
-        wrong = error.errors[0] if isinstance(error, CompositeParserException) else error
+        document = gherkin.Parser().parse("\n".join([*lead, *(row for _, row in rows), ""]))
+    except (gherkin.errors.CompositeParserException, gherkin.errors.ParserException) as error:
+        wrong = error.errors[0] if isinstance(error, gherkin.errors.CompositeParserException) else error
         at = min(wrong.location["line"], len(lines)) - 1
         row = rows[max(at - len(lead), 0)][1].strip()
         return lines[at], f"{row[:80]!r} is no step" if row else "it ends early"

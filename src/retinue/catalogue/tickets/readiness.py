@@ -1,9 +1,10 @@
 """Which task can be started now, and what keeps the others from it. Only what tickets say counts."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from retinue.contract.model import JsonMapping
 
 from .ticket import Ticket
 from .ticket_checks import circles
@@ -45,6 +46,18 @@ class TaskReadiness:
         """Whether it can be started now."""
         return not self.blockers and not self.is_begun
 
+    def to_json(self) -> JsonMapping:
+        """As data; what is not known is left out."""
+        ticket = self.ticket
+        facts = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path, "status": ticket.status}
+        blockers = [
+            {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
+            | ({"status": one.status} if one.status else {})
+            for one in self.blockers
+        ]
+        known = {**facts, "estimated_hours": ticket.number("estimate")}
+        return {name: value for name, value in known.items() if value is not None} | {"blockers": blockers}
+
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:
     """Every ticket of a kind without children that is neither done nor cancelled, in the order of their ids.
@@ -55,7 +68,6 @@ def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskRe
     """
     leaf_kinds = tree.vocabulary.ids.keys() - set(tree.vocabulary.parents.values())
     in_circle = {key for circle in circles(tree.requires) for key in circle}
-    number = Counter(ticket.ticket_id for ticket in tree.tickets)
     waiting: list[TaskReadiness] = []
     for key in sorted(tree.by_id, key=id_order):
         ticket = tree.by_id[key]
@@ -65,7 +77,7 @@ def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskRe
             blockers = list(_blockers(tree, key))
             if key in in_circle:
                 blockers.append(Blocker("circle", key, "It waits for itself, by way of what it requires."))
-            if number[key] > 1:
+            if key in tree.same_id:
                 blockers.append(Blocker("same_id", key, "Another file has the same id."))
             waiting.append(TaskReadiness(ticket, tuple(blockers)))
     return waiting

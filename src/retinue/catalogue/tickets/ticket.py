@@ -4,7 +4,7 @@ What a ticket says, not whether that is right. Reading Markdown is the business 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
@@ -220,26 +220,20 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
                 hint="Nothing was written. Run the command again.",
                 path=ticket.path,
             )
-        text = decode(before).text
+        text, pieces, end = decode(before).text, list[str](), 0
+        for edit in sorted(edits, key=lambda one: one.start):
+            if edit.start < end or not text.startswith(edit.old, edit.start):
+                message = f"An edit of `{ticket.path}` does not fit: {edit.old[:80]!r} is not where it should be."
+                raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=ticket.path)
+            pieces += (text[end : edit.start], edit.new)
+            end = edit.start + len(edit.old)
         try:
-            return encode(_with_edits(text, edits, path=ticket.path), before) if edits else before
+            return encode("".join((*pieces, text[end:])), before) if edits else before
         except UnicodeEncodeError:
             message = f"What is to be written has no place in the encoding of `{ticket.path}`."
             raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
 
     workspace.revise(ticket.path, change)
-
-
-def _with_edits(text: str, edits: Iterable[TicketEdit], *, path: str) -> str:
-    pieces: list[str] = []
-    end = 0
-    for edit in sorted(edits, key=lambda one: one.start):
-        if edit.start < end or not text.startswith(edit.old, edit.start):
-            message = f"An edit of `{path}` does not fit: {edit.old[:80]!r} is not where it should be."
-            raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=path)
-        pieces += (text[end : edit.start], edit.new)
-        end = edit.start + len(edit.old)
-    return "".join((*pieces, text[end:]))
 
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")

@@ -1,6 +1,5 @@
 """What is wrong between tickets: ids, parents, circles, what is missing, and a status that others belie."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -11,12 +10,18 @@ from .ticket import Ticket
 from .ticket_tree import TicketTree, id_order
 
 _MOST_NAMED: Final = 8
+_FINISHED: Final = frozenset({"done", "cancelled"})
 
 
 def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
     """Everything that is wrong, by file and line."""
-    findings = [*tree.findings, *_duplicates(tree), *_links(tree), *_circles(tree)]
-    findings += [*_done_too_early(tree), *_listed_statuses(tree)]
+    findings = [*tree.findings, *_links(tree), *_circles(tree), *_statuses(tree)]
+    for ticket in tree.tickets:
+        others = [f"`{path}`" for path in tree.same_id.get(ticket.ticket_id, ()) if path != ticket.path]
+        if others:
+            message = f"{ticket.ticket_id} is also the id of {_named(others)}."
+            fix = "Give one of them another id: what names this id means the first."
+            findings.append(_finding("ticket/same-id", ticket, ticket.line, message, fix))
     return tuple(sorted(findings, key=lambda one: (one.file or "", one.line or 0, one.rule, one.message)))
 
 
@@ -29,18 +34,6 @@ def _named(names: Sequence[str]) -> str:
     each = list(dict.fromkeys(names))
     more = f" and {len(each) - _MOST_NAMED:,} more" if len(each) > _MOST_NAMED else ""
     return f"{', '.join(each[:_MOST_NAMED])}{more}"
-
-
-def _duplicates(tree: TicketTree) -> Iterator[Finding]:
-    paths: dict[str, list[str]] = {}
-    for ticket in tree.tickets:
-        paths.setdefault(ticket.ticket_id, []).append(ticket.path)
-    for ticket in tree.tickets:
-        others = [f"`{path}`" for path in paths[ticket.ticket_id] if path != ticket.path]
-        if ticket.ticket_id and others:
-            message = f"{ticket.ticket_id} is also the id of {_named(others)}."
-            fix = "Give one of them another id: what names this id means the first."
-            yield _finding("ticket/same-id", ticket, ticket.line, message, fix)
 
 
 def _links(tree: TicketTree) -> Iterator[Finding]:
@@ -117,26 +110,17 @@ def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     return list(found)
 
 
-def _done_too_early(tree: TicketTree) -> Iterator[Finding]:
+def _statuses(tree: TicketTree) -> Iterator[Finding]:
+    """Statuses that other tickets belie."""
     for key, ticket in tree.by_id.items():
-        if ticket.status != "done":
-            continue
-        line = ticket.fields["status"].line if "status" in ticket.fields else ticket.line
-        open_ids = [
-            other
-            for other in (*tree.children.get(key, ()), *tree.requires.get(key, ()))
-            if other in tree.by_id and tree.by_id[other].status not in {"done", "cancelled"}
-        ]
-        if open_ids:
-            message = f"It is done, and these, which it is made of or waits for, are not: {_named(open_ids)}."
-            yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")
-
-
-def _listed_statuses(tree: TicketTree) -> Iterator[Finding]:
-    number = Counter(ticket.ticket_id for ticket in tree.tickets)
-    for ticket in tree.by_id.values():
         for one in ticket.targets("child"):
-            child = tree.by_id.get(one.target) if number[one.target] == 1 else None
+            child = None if one.target in tree.same_id else tree.by_id.get(one.target)
             if child and one.status and child.status and one.status != child.status:
                 message = f"It lists {one.target} as `{one.status}`, which says of itself `{child.status}`."
                 yield _finding("ticket/child-status", ticket, one.line, message, "Make both say what is true.")
+        others = (*tree.children.get(key, ()), *tree.requires.get(key, ())) if ticket.status == "done" else ()
+        unfinished = [each for each in others if each in tree.by_id and tree.by_id[each].status not in _FINISHED]
+        if unfinished:
+            line = ticket.fields["status"].line
+            message = f"It is done, and these, which it is made of or waits for, are not: {_named(unfinished)}."
+            yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")

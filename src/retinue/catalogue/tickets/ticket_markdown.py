@@ -6,23 +6,24 @@ Text is data: nothing in it is followed or run. What cannot be read is a finding
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from retinue.agents.load.yaml import read_yaml
 from retinue.contract.finding import Finding
 from retinue.contract.lint.rules import make_finding
 from retinue.errors import NotInstalled, ParseError
-from retinue.tools.encoding import decode, encoding_of, is_binary
+from retinue.tools.encoding import decode, is_binary
 
 from .gherkin_blocks import GHERKIN_START, GherkinBlock, read_scenarios
 from .ticket import (
     ChecklistItem,
     Ticket,
     TicketField,
-    TicketProgress,
     TicketReference,
     TicketRelation,
     TicketScenario,
@@ -32,12 +33,11 @@ from .ticket import (
 )
 from .vocabulary import TicketStatus, TicketVocabulary
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
-
+_PARSER: Final = MarkdownIt("commonmark").enable("table")
+# Where blocks begin and end is enough: to parse what is inside of them takes most of the time.
+_PARSER.core.ruler.enableOnly(["normalize", "block"])
 _MAX_READ: Final = 512 * 1024
-"""Bytes of a ticket that are read: ten times as many as the longest that a person wrote."""
+"""Characters of a ticket that are read: ten times as many as the longest that a person wrote."""
 _LABEL: Final = re.compile(
     r"\s*(?P<bold>\*\*|__)?(?P<label>[^\W_](?:[^:\uff1a*`|\n]{0,58}[^\s:\uff1a*`|])?)\s*(?P<close>\*\*|__)?"
     r"\s*[:\uff1a]\s*(?P<late>\*\*|__)?\s*(?P<value>.*)",
@@ -70,38 +70,18 @@ def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
     """
     if is_binary(data):
         raise ParseError(f"`{path}` is a binary file.", hint="Save it as text in UTF-8.", path=path)
-    part = data
-    if len(data) > _MAX_READ:
-        part = data[: data.rfind(b"\n", 0, _MAX_READ) + 1 or _MAX_READ]
-        if encoding_of(data) is None:
-            part = part.decode("utf-8", "ignore").encode() if _is_utf8(data) else part
-    decoded = decode(part)
-    reader = _TicketReader(path, decoded.text, vocabulary)
-    if len(part) < len(data):
-        message = f"It has {len(data):,} bytes; the first {len(part):,} were read."
+    decoded = decode(data)
+    text = decoded.text
+    if len(text) > _MAX_READ:
+        text = text[: text.rfind("\n", 0, _MAX_READ) + 1 or _MAX_READ]
+    reader = _TicketReader(path, text, vocabulary)
+    if len(text) < len(decoded.text):
+        message = f"It has {len(decoded.text):,} characters; the first {len(text):,} were read."
         reader.find("ticket/too-long", 1, message, "Split it, or move what is not the ticket into other files.")
     if not decoded.certain:
         message = "It is neither UTF-8 nor marked as UTF-16, and was read as Latin-1."
         reader.find("ticket/encoding", 1, message, "Save it as UTF-8.")
     return reader.read(digest=sha256(data).hexdigest())
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-@cache
-def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - when it is needed
-
-    parser = MarkdownIt("commonmark").enable("table")
-    # Where blocks begin and end is enough: to parse what is inside of them takes most of the time.
-    parser.core.ruler.enableOnly(["normalize", "block"])
-    return parser
 
 
 @dataclass(slots=True)
@@ -140,12 +120,15 @@ class _TicketReader:
             self.find("ticket/line-ends", 1, message, "Let an editor or `git add --renormalize` make them alike.")
         rows = [self.line_text(line) for line in range(1, len(self.starts) + 1)]
         body = self._front_matter(rows)
-        self._walk(_parser().parse("\n".join([""] * body + rows[body:])))
+        self._walk(_PARSER.parse("\n".join([""] * body + rows[body:])))
         ticket_id, status = self._identify(), self._status()
         kind = self.vocabulary.kind_of(ticket_id) or ""
         progress = self.fields.get("progress")
-        if progress:
-            self._check_bar(progress, read_progress(progress.value))
+        bar = read_progress(progress.value) if progress else None
+        if progress and bar and bar.bar_differs:
+            message = f"The bar shows {bar.full} of {len(bar.bar)} cells, and the number says {bar.percent} %."
+            replace = (bar.bar, bar.right_bar)
+            self.find("ticket/bar-differs", progress.line, message, f"Draw it {bar.right_bar}.", replace=replace)
         return Ticket(
             path=self.path,
             ticket_id=ticket_id,
@@ -201,7 +184,7 @@ class _TicketReader:
 
     # The body.
 
-    def _walk(self, tokens: "Sequence[Token]") -> None:
+    def _walk(self, tokens: Sequence[Token]) -> None:
         cells: list[str] = []
         head: list[str] = []
         is_item, level, in_table, row_line = False, 0, False, 0
@@ -257,7 +240,7 @@ class _TicketReader:
             self.relation = _RELATIONS[self.label_field]
         self._mention(title, line)
 
-    def _fence(self, token: "Token", line: int) -> None:
+    def _fence(self, token: Token, line: int) -> None:
         language = token.info.split(maxsplit=1)[0].casefold() if token.info.split() else ""
         rows = token.content.split("\n")
         first = next((row for row in rows if row.strip()), "")
@@ -364,13 +347,13 @@ class _TicketReader:
 
     def _identify(self) -> str:
         """The id: what the front matter says, else the title, else the name of the file or of its folder."""
-        folder, _, name = self.path.rpartition("/")
-        stem = name.rpartition(".")[0]
-        is_main = name.casefold() in {main.casefold() for main in self.vocabulary.main_files}
-        place = folder.rpartition("/")[2] if is_main else stem
         said = self.fields["id"].value if "id" in self.fields else ""
         heading = re.sub(r"\A[\W_]+", "", self.title)
-        candidates = [(self.fields["id"].line if said else 1, said), (self.title_line or 1, heading), (1, place)]
+        candidates = [
+            (self.fields["id"].line if said else 1, said),
+            (self.title_line or 1, heading),
+            (1, self.vocabulary.place_name(self.path)),
+        ]
         found = [(line, match[0]) for line, text in candidates if (match := self.vocabulary.name_start.match(text))]
         near = {match[0]: line for line, text in candidates if (match := self.vocabulary.near_id.match(text))}
         for text, line in near.items():
@@ -409,14 +392,6 @@ class _TicketReader:
             message = f"The icon {old} says `{icon}` and the words say `{word}`; the words count."
             self.find("ticket/status-differs", field.line, message, f"Write {new}, or other words.", replace=(old, new))
         return word or icon
-
-    def _check_bar(self, field: TicketField, progress: TicketProgress) -> None:
-        if progress.bar_differs:
-            message = (
-                f"The bar shows {progress.full} of {len(progress.bar)} cells, and the number says {progress.percent} %."
-            )
-            bar = progress.right_bar
-            self.find("ticket/bar-differs", field.line, message, f"Draw it {bar}.", replace=(progress.bar, bar))
 
     def _sections(self) -> Iterator[TicketSection]:
         last = len(self.starts)

@@ -25,6 +25,7 @@ class TicketTree:
     Attributes:
         tickets: Every file that is a ticket, by path.
         by_id: The first of each id.
+        same_id: The paths of each id that several files have.
         parents: The id that each ticket is part of, there or not.
         children: Those that are there, in the order of their numbers.
         requires: The ids that each ticket must wait for: those that it names, and those that say they block it.
@@ -34,6 +35,7 @@ class TicketTree:
     vocabulary: TicketVocabulary
     tickets: tuple[Ticket, ...]
     by_id: Mapping[str, Ticket]
+    same_id: Mapping[str, Sequence[str]]
     parents: Mapping[str, str]
     children: Mapping[str, Sequence[str]]
     requires: Mapping[str, Sequence[str]]
@@ -47,9 +49,12 @@ class TicketTree:
         every = tuple(sorted(tickets, key=lambda ticket: ticket.path))
         by_id: dict[str, Ticket] = {}
         by_path = {ticket.path: ticket.ticket_id for ticket in every if ticket.ticket_id}
+        paths: dict[str, list[str]] = {}
         for ticket in every:
             if ticket.ticket_id:
                 by_id.setdefault(ticket.ticket_id, ticket)
+                paths.setdefault(ticket.ticket_id, []).append(ticket.path)
+        same_id = {key: several for key, several in paths.items() if len(several) > 1}
         parents: dict[str, str] = {}
         broken: list[Finding] = []
         for key, ticket in by_id.items():
@@ -65,7 +70,7 @@ class TicketTree:
                 if one.target in requires and key not in requires[one.target]:
                     requires[one.target].append(key)
         own = [finding for ticket in every for finding in ticket.findings]
-        return cls(vocabulary, every, by_id, parents, children, requires, (*findings, *own, *broken))
+        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *broken))
 
     def ancestors(self, ticket_id: str) -> list[str]:
         """What it is part of, the nearest first; in a circle each once."""
@@ -128,7 +133,7 @@ def read_tickets(
     listing = list_files(workspace)
     names = [entry.path for entry in listing.files if entry.path.casefold().endswith(_SUFFIXES)]
     inside = [path for path in names if _is_inside(path, words.folders)]
-    paths = inside or [path for path in names if words.name_start.match(_place(path, words))]
+    paths = inside or [path for path in names if words.name_start.match(words.place_name(path))]
     findings = [
         make_finding(
             "ticket/unread", "", f"It was left out: {one.reason}.", "Make it a file that can be read.", file=one.path
@@ -162,9 +167,3 @@ def read_tickets(
 
 def _is_inside(path: str, folders: Iterable[str]) -> bool:
     return any(path.startswith(f"{folder.strip('/')}/") for folder in folders)
-
-
-def _place(path: str, vocabulary: TicketVocabulary) -> str:
-    """What names the ticket in a file: its own name, or that of its folder."""
-    folder, _, name = path.rpartition("/")
-    return folder.rpartition("/")[2] if name in vocabulary.main_files else name

@@ -6,8 +6,8 @@ Ids are written as patterns of digits and not as regular expressions, so that no
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -135,6 +135,12 @@ class TicketVocabulary(Model):
         candidate = "".join(piece + number for piece, number in zip(pieces, (*numbers, ""), strict=True))
         return candidate if self.kind_of(candidate) == parent else None
 
+    def place_name(self, path: str) -> str:
+        """What names the ticket in a file: its own name, or that of its folder."""
+        folder, _, name = path.rpartition("/")
+        is_main = name.casefold() in {main.casefold() for main in self.main_files}
+        return folder.rpartition("/")[2] if is_main else name.rpartition(".")[0]
+
     # Words.
 
     @cached_property
@@ -169,30 +175,25 @@ class TicketVocabulary(Model):
         return None
 
     @cached_property
-    def _labels(self) -> Mapping[str, str]:
-        return {fold_words(label): key for key, labels in self.fields.items() for label in labels}
+    def _folded(self) -> Mapping[str, Mapping[str, str]]:
+        """The key of each label and heading, by its words."""
+        tables = {"fields": self.fields, "sections": self.sections}
+        return {name: {fold_words(w): key for key, ws in table.items() for w in ws} for name, table in tables.items()}
 
     def field_of(self, label: str) -> str | None:
         """The field that a label names."""
-        return self._labels.get(fold_words(label))
-
-    @cached_property
-    def _headings(self) -> Mapping[str, str]:
-        return {fold_words(heading): key for key, headings in self.sections.items() for heading in headings}
+        return self._folded["fields"].get(fold_words(label))
 
     def section_of(self, heading: str) -> tuple[str, bool]:
         """The section that a heading names, or an empty text; and whether it is called so by one language alone."""
-        words = re.sub(r"\A(?:[0-9]+ )+", "", fold_words(heading))
-        if words in self._headings:
-            return self._headings[words], True
-        inside = [known for known in self._headings if f" {known} " in f" {words} "]
+        words, headings = re.sub(r"\A(?:[0-9]+ )+", "", fold_words(heading)), self._folded["sections"]
+        inside = [known for known in headings if f" {known} " in f" {words} "]
         if inside:
-            return self._headings[max(inside, key=len)], True
+            return headings[max(inside, key=len)], True
         mixed = set(words.split())
-        if len(mixed) > 1:
-            for key, headings in self.sections.items():
-                if mixed <= _words_of(tuple(headings)):
-                    return key, False
+        for key in self.sections if len(mixed) > 1 else ():
+            if mixed <= {word for known, section in headings.items() if section == key for word in known.split()}:
+                return key, False
         return "", True
 
 
@@ -203,11 +204,6 @@ def _as_regex(pattern: str) -> str:
         "([0-9]+)" if part == "*" else f"([0-9]{{{len(part)}}})" if part[0] == "#" else re.escape(part)
         for part in parts
     )
-
-
-@cache
-def _words_of(headings: Iterable[str]) -> frozenset[str]:
-    return frozenset(word for heading in headings for word in fold_words(heading).split())
 
 
 def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:

@@ -1,4 +1,4 @@
-"""Every rule that lint knows: its id, how much it matters, what it asks for, why, and an example of wrong and right.
+"""Every rule of lint and of `tickets check`: its id, how much it matters, what it asks for, why, and examples.
 
 Ids are stable. What is exact and a must of a specification is an error; what is advice, or judged by a phrase, is a
 warning; what is a matter of taste is for information.
@@ -400,7 +400,7 @@ _RULES: Final = (
     LintRule("ticket/unread", "error", "Every file of a tree of tickets can be read.",
         "What it says is missing from everything that is said of the tree.", ("K13",),
         wrong="a ticket saved as a binary file", right="a ticket saved as text in UTF-8"),
-    LintRule("ticket/too-long", "warning", "A ticket has at most 512 KiB.",
+    LintRule("ticket/too-long", "warning", "A ticket has at most 524,288 characters.",
         "What stands after that is not read.", ("K13", "K20"),
         wrong="a ticket with its log of five megabytes", right="the log in a file of its own"),
     LintRule("ticket/encoding", "warning", "A ticket is UTF-8, or marked as UTF-16.",
