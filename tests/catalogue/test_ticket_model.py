@@ -1,5 +1,6 @@
 """Tickets as they are read from Markdown: every part with its line, every edit with no other byte changed."""
 
+import sys
 import threading
 from pathlib import Path
 
@@ -389,3 +390,49 @@ def test_a_tree_elsewhere_is_found_by_the_names_of_its_files(tmp_path: Path) -> 
     tree = read_tickets(Workspace(tmp_path))
     assert sorted(tree.by_id) == ["EPIC-0001.2", "STORY-0001.2.1"]
     assert tree.children == {"INIT-0001": ["EPIC-0001.2"], "EPIC-0001.2": ["STORY-0001.2.1"]}
+
+
+def test_without_the_extra_scenarios_are_not_read_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gherkin", None)
+    monkeypatch.setitem(sys.modules, "gherkin.errors", None)
+    one = ticket(STORY)
+    (finding,) = one.findings
+    assert (finding.rule, finding.line) == ("ticket/scenarios-unread", 27)
+    assert "retinue[tickets]" in finding.fix
+    assert one.scenarios == ()
+    assert one.status == "in_progress"
+
+
+def test_what_a_list_requires_ends_with_the_list_and_prose_is_no_parent() -> None:
+    one = ticket(
+        "# STORY-0001.2.3: A\n\n**Depends on**:\n- STORY-0001.2.1\n\nStatus: open\n\nUnlike STORY-0001.2.2.\n\n"
+        "## Story\n\nAs epic 2 says, EPIC-0001.3 waits.\n\n## Progress of scenarios\n\n- [ ] Scenario 1: It works\n\n"
+        "Rule: never.\nExample: STORY-0001.2.9\n"
+    )
+    assert [reference.target for reference in one.targets("requires")] == ["STORY-0001.2.1"]
+    assert one.targets("parent") == ()
+    assert {r.target for r in one.targets("mentions")} == {"STORY-0001.2.2", "EPIC-0001.3", "STORY-0001.2.9"}
+    assert (one.scenarios, one.findings) == ((), ())
+
+
+@pytest.mark.parametrize("link", ["../README.md", "..", "../", "..%5CREADME.md", "../README.md#top"])
+def test_a_parent_may_be_a_link_to_its_file_or_folder(link: str) -> None:
+    epic = ticket("# EPIC-0002.1: A\n\nStatus: open\n", "docs/tickets/EPIC-0002.1/README.md")
+    story = ticket(f"**Parent**: [up]({link})\n**Status**: open\n", "docs/tickets/EPIC-0002.1/STORY-0001.2.3/README.md")
+    assert TicketTree.of([story, epic], WORDS).parents["STORY-0001.2.3"] == "EPIC-0002.1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + " " * 300_000 + "b",
+        "`" * 300_000,
+        "[" * 300_000,
+        "bug" + "x" * 300_000,
+        "** " * 100_000,
+        "9 " * 100_000 + "%",
+    ],
+)
+def test_hostile_lines_are_read_in_time_that_grows_with_their_length(text: str) -> None:
+    one = ticket(f"# BUG-0001: A\n\nStatus: open\nProgress: {text}\n\n## Dependencies\n\n- {text}\n", "BUG-0001.md")
+    assert one.status == "todo"

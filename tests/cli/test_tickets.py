@@ -1,6 +1,7 @@
 """`retinue tickets`: make a tree, check it, ask what is next."""
 
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -383,5 +384,32 @@ def test_names_from_a_ticket_cannot_move_the_cursor(retinue: Give, tree: Path) -
 
 def test_a_file_that_cannot_be_opened_is_told(retinue: Give, tree: Path) -> None:
     (tree / ROOT / "BUG-0009.md").symlink_to("nowhere.md")
+    (tree / "tickets").symlink_to(tree.parent)
+    put(tree, "backlog", "a file that is called like a folder of tickets")
     data: Any = retinue("tickets", "check", "--json").data
-    assert [(one["rule"], one["file"]) for one in data["findings"]] == [("ticket/unread", f"{ROOT}/BUG-0009.md")]
+    assert [(one["rule"], one["file"]) for one in data["findings"]] == [
+        ("ticket/unread", f"{ROOT}/BUG-0009.md"),
+        ("ticket/unread", "tickets"),
+    ]
+
+
+def test_tickets_in_a_submodule_or_a_folder_that_git_ignores_are_read(retinue: Give, folder: Path) -> None:
+    def git(*words: str, at: Path = folder) -> None:
+        identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")
+        subprocess.run(["git", *identity, *words], cwd=at, check=True, capture_output=True)
+
+    other = folder.parent / "other"
+    put(other, "BUG-0001.md", "# BUG-0001: A\n\nStatus: open\n")
+    for words in (("init",), ("add", "-A"), ("commit", "-m", "tickets")):
+        git(*words, at=other)
+    git("init")
+    git("submodule", "add", str(other), "docs/tickets/theirs")
+    put(folder, "docs/tickets/BUG-0002.md", "# BUG-0002: B\n\nStatus: open\n")
+    put(folder, "tickets/BUG-0003.md", "# BUG-0003: C\n\nStatus: open\n")
+    put(folder, ".gitignore", "tickets\n")
+    ready = retinue("tickets", "next", "--json").data["ready"]
+    assert [one["path"] for one in ready] == [
+        "docs/tickets/theirs/BUG-0001.md",
+        "docs/tickets/BUG-0002.md",
+        "tickets/BUG-0003.md",
+    ]

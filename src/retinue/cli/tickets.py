@@ -33,10 +33,10 @@ def init_tickets(*, folder: str | None, with_vocabulary: bool, workspace: Path |
     root = find_root(workspace)
     words = read_vocabulary(Workspace(root))
     files = starter_files(folder or words.folders[0], with_vocabulary=with_vocabulary)
-    taken = [path for path in files if (root / path).exists()]
-    if taken:
-        message = f"`{taken[0]}` is there already; nothing was written."
-        raise InvalidInput(message, hint="Name another folder: `retinue tickets init FOLDER`.", path=taken[0])
+    existing = [path for path in files if (root / path).exists()]
+    if existing:
+        message = f"`{existing[0]}` is there already; nothing was written."
+        raise InvalidInput(message, hint="Name another folder: `retinue tickets init FOLDER`.", path=existing[0])
     fence = Workspace(root, write=(".",))
     for path, data in files.items():
         if path == OWN_VOCABULARY:  # agents never write there, but this is the person
@@ -91,15 +91,15 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
         raise MissingFile(f"There is no ticket {ticket}.", hint="`retinue tickets next` lists all that are open.")
     tasks = task_readiness(tree, below=ticket)
     ready = [task for task in tasks if task.is_ready]
-    begun = [task for task in tasks if task.is_begun]
+    in_progress = [task for task in tasks if task.is_begun]
     waiting = [task for task in tasks if task.blockers and not task.is_begun]
     errors = sum(finding.severity == "error" for finding in check_tickets(tree))
     if as_json:
-        facts = {"ready": ready, "in_progress": begun, "waiting": waiting}
+        facts = {"ready": ready, "in_progress": in_progress, "waiting": waiting}
         echo_json({**{name: [task.to_json() for task in some] for name, some in facts.items()}, "errors": errors})
     else:
         _show("ready", "green", ready, limit)
-        _show("in progress", "yellow", begun, limit)
+        _show("in progress", "yellow", in_progress, limit)
         _show("waiting", "red", waiting, limit)
         if not tasks:
             echo("Nothing is open.")
@@ -108,17 +108,17 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
                 f"{label('warning', 'yellow')}: the tickets have {plural(errors, 'error')}; `retinue tickets check` "
                 "lists them, and some tasks may be missing here"
             )
-    return Exit.OK if ready or not (begun or waiting) else Exit.FAILED
+    return Exit.OK if ready or not (in_progress or waiting) else Exit.FAILED
 
 
 def _read(root: Path) -> TicketTree:
     done = [0, 0]
     with status_line(lambda: f"reading tickets, {done[0]:,} of {done[1]:,}"):
 
-        def tell(number: int, total: int) -> None:
+        def report_progress(number: int, total: int) -> None:
             done[:] = number, total
 
-        return read_tickets(Workspace(root, max_bytes=_MAX_BYTES), on_progress=tell)
+        return read_tickets(Workspace(root, max_bytes=_MAX_BYTES), on_progress=report_progress)
 
 
 def _show(word: str, colour: str, tasks: Sequence[TaskReadiness], limit: int) -> None:

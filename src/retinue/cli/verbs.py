@@ -6,9 +6,8 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from retinue.cli import options
+from retinue.cli import options, ticket_verbs
 from retinue.cli.options import DIALECTS, KITS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
-from retinue.cli.ticket_verbs import tickets  # noqa: F401 - a verb as well
 
 _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 
@@ -290,6 +289,9 @@ def check() -> None:
 
     Exits 8 when a MUST requirement fails.
     """
+
+
+tickets = ticket_verbs.tickets
 
 
 @click.group("assistant")

@@ -13,6 +13,8 @@ GHERKIN_START: Final = re.compile(
     r"(?:Feature|Background|Rule|Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
 )
 """What a block begins with, when nothing else says that it is Gherkin."""
+GHERKIN_SCENARIO: Final = re.compile(r"Scenario(?: Outline| Template)?\s*(?:[0-9]+\s*)?:")
+"""What a scenario outside of a block of code begins with; other words of Gherkin begin sentences of all kinds."""
 GHERKIN_STEP: Final = re.compile(r"(?:Given|When|Then|And|But)\b")
 _SCENARIO: Final = re.compile(
     r"\s*(?:@\S+\s+)*(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:\s*(?P<name>.*)"

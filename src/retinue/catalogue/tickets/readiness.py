@@ -48,15 +48,16 @@ class TaskReadiness:
 
     def to_json(self) -> JsonMapping:
         """As data; what is not known is left out."""
-        ticket = self.ticket
-        facts = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path, "status": ticket.status}
-        blockers = [
+        ticket, estimate = self.ticket, self.ticket.number("estimate")
+        facts: JsonMapping = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path}
+        facts |= {"status": ticket.status} if ticket.status else {}
+        facts |= {"estimated_hours": estimate} if estimate is not None else {}
+        facts["blockers"] = [
             {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
             | ({"status": one.status} if one.status else {})
             for one in self.blockers
         ]
-        known = {**facts, "estimated_hours": ticket.number("estimate")}
-        return {name: value for name, value in known.items() if value is not None} | {"blockers": blockers}
+        return facts
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:
@@ -85,7 +86,7 @@ def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskRe
 
 def _blockers(tree: TicketTree, key: str) -> Iterator[Blocker]:
     ticket, ancestors = tree.by_id[key], tree.ancestors(key)
-    seen = {key, *ancestors}
+    examined = {key, *ancestors}
     if ticket.status is None:
         yield Blocker("status", key, "It does not say its status.")
     elif ticket.status == "blocked":
@@ -98,9 +99,9 @@ def _blockers(tree: TicketTree, key: str) -> Iterator[Blocker]:
         through = "" if place == key else f" {place}, which it is part of, requires it."
         for required in tree.requires.get(place, ()):
             other = tree.by_id.get(required)
-            if required in seen:
+            if required in examined:
                 continue
-            seen.add(required)
+            examined.add(required)
             if other is None:
                 yield Blocker("missing_dependency", required, f"{required} has no file.{through}")
             elif other.status != "done":

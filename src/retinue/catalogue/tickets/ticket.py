@@ -112,9 +112,9 @@ class TicketProgress:
     def right_bar(self) -> str:
         """The bar as the percentage has it, of the same characters where it has both."""
         full = round(len(self.bar) * min(self.percent or 0, 100) / 100)
-        drawn = self.bar[0] if self.full else "█" if self.bar[0] not in "._-" else "#"
+        filled = self.bar[0] if self.full else "█" if self.bar[0] not in "._-" else "#"
         blank = self.bar[-1] if self.full < len(self.bar) else "░" if self.bar[0] not in "#=" else "-"
-        return drawn * full + blank * (len(self.bar) - full)
+        return filled * full + blank * (len(self.bar) - full)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
     for ticket in tree.tickets:
         others = [f"`{path}`" for path in tree.same_id.get(ticket.ticket_id, ()) if path != ticket.path]
         if others:
-            message = f"{ticket.ticket_id} is also the id of {_named(others)}."
+            message = f"{ticket.ticket_id} is also the id of {_first_few(others)}."
             fix = "Give one of them another id: what names this id means the first."
             findings.append(_finding("ticket/same-id", ticket, ticket.line, message, fix))
     return tuple(sorted(findings, key=lambda one: (one.file or "", one.line or 0, one.rule, one.message)))
@@ -29,7 +29,7 @@ def _finding(rule: str, ticket: Ticket, line: int, message: str, fix: str) -> Fi
     return make_finding(rule, "", message, fix, file=ticket.path, line=line, column=1)
 
 
-def _named(names: Sequence[str]) -> str:
+def _first_few(names: Sequence[str]) -> str:
     """The first few of `names`, each once."""
     each = list(dict.fromkeys(names))
     more = f" and {len(each) - _MOST_NAMED:,} more" if len(each) > _MOST_NAMED else ""
@@ -61,7 +61,7 @@ def _links(tree: TicketTree) -> Iterator[Finding]:
             yield _finding("ticket/parent-differs", ticket, line, message, "Change the number, or the parent.")
         missing = [one for one in ticket.targets("child") if one.target not in tree.by_id]
         if missing:
-            message = f"It lists tickets that have no file: {_named([one.target for one in missing])}."
+            message = f"It lists tickets that have no file: {_first_few([one.target for one in missing])}."
             yield _finding(
                 "ticket/missing-child", ticket, missing[0].line, message, "Create the files, or unlist them."
             )
@@ -90,7 +90,7 @@ def _circles(tree: TicketTree) -> Iterator[Finding]:
 
 def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
     """A circle for each place where a way through `edges` comes back to itself, from its smallest name on."""
-    found: dict[tuple[str, ...], None] = {}
+    cycles: dict[tuple[str, ...], None] = {}
     finished: set[str] = set()
     for start in edges:
         way: dict[str, Iterator[str]] = {} if start in finished else {start: iter(edges[start])}
@@ -104,10 +104,10 @@ def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
                 names = list(way)
                 circle = names[names.index(target) :]
                 first = circle.index(min(circle, key=id_order))
-                found[(*circle[first:], *circle[:first])] = None
+                cycles[(*circle[first:], *circle[:first])] = None
             elif target not in finished and target in edges:
                 way[target] = iter(edges[target])
-    return list(found)
+    return list(cycles)
 
 
 def _statuses(tree: TicketTree) -> Iterator[Finding]:
@@ -122,5 +122,5 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
         unfinished = [each for each in others if each in tree.by_id and tree.by_id[each].status not in _FINISHED]
         if unfinished:
             line = ticket.fields["status"].line
-            message = f"It is done, and these, which it is made of or waits for, are not: {_named(unfinished)}."
+            message = f"It is done, and these, which it is made of or waits for, are not: {_first_few(unfinished)}."
             yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")

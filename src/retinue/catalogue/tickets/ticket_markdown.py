@@ -19,7 +19,7 @@ from retinue.contract.lint.rules import make_finding
 from retinue.errors import NotInstalled, ParseError
 from retinue.tools.encoding import decode, is_binary
 
-from .gherkin_blocks import GHERKIN_START, GherkinBlock, read_scenarios
+from .gherkin_blocks import GHERKIN_SCENARIO, GHERKIN_START, GherkinBlock, read_scenarios
 from .ticket import (
     ChecklistItem,
     Ticket,
@@ -39,12 +39,12 @@ _PARSER.core.ruler.enableOnly(["normalize", "block"])
 _MAX_READ: Final = 512 * 1024
 """Characters of a ticket that are read: ten times as many as the longest that a person wrote."""
 _LABEL: Final = re.compile(
-    r"\s*(?P<bold>\*\*|__)?(?P<label>[^\W_](?:[^:\uff1a*`|\n]{0,58}[^\s:\uff1a*`|])?)\s*(?P<close>\*\*|__)?"
-    r"\s*[:\uff1a]\s*(?P<late>\*\*|__)?\s*(?P<value>.*)",
+    r"\s*(?P<bold>\*\*|__)?(?P<label>[^\W_](?:[^:\uff1a*`|\n]{0,58}[^\s:\uff1a*`|])?)\s{0,8}(?P<close>\*\*|__)?"
+    r"\s{0,8}[:\uff1a]\s*(?P<late>\*\*|__)?\s*(?P<value>.*)",
 )
-_BETWEEN_LABELS: Final = re.compile(r"\s+[|·•]\s+(?=\*\*)")
+_BETWEEN_LABELS: Final = re.compile(r"\s{1,8}[|·•]\s{1,8}(?=\*\*)")
 _BOX: Final = re.compile(r"\[(?P<mark>[ xX✓✔])\]\s+(?P<text>.*)", re.DOTALL)
-_CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(.{1,400}?)(?<!`)\1(?!`)")
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`)(.{1,200}?)(?<!`)\1(?!`)")
 _LINK: Final = re.compile(r"\[[^\]\n]{0,200}\]\(\s*<?([^)\s>]{1,400})>?")
 _PATH: Final = re.compile(r"[\w.@~+%:\\/\[\]-]+")
 _FILE_NAME: Final = re.compile(
@@ -54,7 +54,7 @@ _FILE_NAME: Final = re.compile(
 _PLACE: Final = re.compile(r":[0-9]+(?:[-:][0-9]+)?\Z")
 _FRONT_LINE: Final = re.compile(r"(?P<key>[^\W\d_][\w -]{0,40}):[ \t]*(?P<value>.*)")
 _AFTER_ID: Final = " \t:.-])\u2013\u2014"
-_RELATIONS: Final[dict[str, TicketRelation]] = {"requires": "requires", "blocks": "blocks", "parent": "parent"}
+_DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "blocks": "blocks"}
 
 
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
@@ -96,6 +96,7 @@ class _TicketReader:
     title_line: int = 0
     section: str = ""
     in_header: bool = True
+    section_relation: TicketRelation | None = None
     relation: TicketRelation | None = None
     label_field: str | None = None
     fields: dict[str, TicketField] = field(default_factory=dict[str, TicketField])
@@ -114,8 +115,8 @@ class _TicketReader:
 
     def read(self, *, digest: str) -> Ticket:
         """The whole ticket."""
-        ends = {end for end in ("\r\n", "\n", "\r") if end in self.text.replace("\r\n", "" if end != "\r\n" else end)}
-        if len(ends) > 1:
+        rest = self.text.replace("\r\n", "")
+        if (len(rest) < len(self.text)) + ("\n" in rest) + ("\r" in rest) > 1:
             message = "Its lines end in more than one way. They stay as they are when the ticket is edited."
             self.find("ticket/line-ends", 1, message, "Let an editor or `git add --renormalize` make them alike.")
         rows = [self.line_text(line) for line in range(1, len(self.starts) + 1)]
@@ -139,7 +140,7 @@ class _TicketReader:
             text=self.text,
             digest=digest,
             fields=self.fields,
-            sections=tuple(self._sections()),
+            sections=tuple(self._sections())[::-1],
             checklist=tuple(self.checklist),
             scenarios=tuple(self._scenarios()),
             references=tuple(self._related(ticket_id, kind)),
@@ -219,8 +220,7 @@ class _TicketReader:
                     pass
 
     def _heading(self, level: int, title: str, line: int) -> None:
-        self.relation = self.label_field = None
-        if GHERKIN_START.match(title):
+        if GHERKIN_SCENARIO.match(title):
             self._loose_gherkin(title, line)
             return
         if not self.title_line:
@@ -234,10 +234,9 @@ class _TicketReader:
         self.in_header = False
         self.section = key or title
         self.headings.append((key, title, level, line))
-        self.relation = "requires" if key == "dependencies" else None
-        self.label_field = self.vocabulary.field_of(title)
-        if self.label_field in _RELATIONS:
-            self.relation = _RELATIONS[self.label_field]
+        self.label_field = None if key else self.vocabulary.field_of(title)
+        self.section_relation = "requires" if key == "dependencies" else _DEPENDENCIES.get(self.label_field or "")
+        self.relation = self.section_relation
         self._mention(title, line)
 
     def _fence(self, token: Token, line: int) -> None:
@@ -271,11 +270,14 @@ class _TicketReader:
         if box:
             self.checklist.append(ChecklistItem(box["text"].strip(), box["mark"] != " ", line, self.section))
             content = box["text"]
+        if not is_item:  # the list below a label has ended
+            self.relation = self.section_relation
         is_child = is_item and self.section == "children"
         for at, row in enumerate(content.split("\n")):
-            plain = row.strip().strip("*_").strip()
-            if GHERKIN_START.match(plain) or (self.blocks and self.blocks[-1].goes_on(line + at, plain)):
-                self._loose_gherkin(plain.replace("**", ""), line + at)
+            bare_text = row.strip().strip("*_").strip()
+            if GHERKIN_SCENARIO.match(bare_text) or (self.blocks and self.blocks[-1].goes_on(line + at, bare_text)):
+                self._loose_gherkin(bare_text.replace("**", ""), line + at)
+                self._mention(row, line + at)
                 continue
             if is_child and not at and (match := self.vocabulary.reference.search(row)):
                 status = self.vocabulary.status_by_icon(row)
@@ -293,36 +295,34 @@ class _TicketReader:
         is_bold = match and match["bold"] and (match["close"] or match["late"])
         key = self.vocabulary.field_of(match["label"]) if match and (is_bold or self.in_header) else None
         if match is None or key is None:
-            if is_bold and not is_item:  # another label: what was below the last one ends
-                self.relation = "requires" if self.section == "dependencies" else None
-            elif self.label_field and not is_item and self.label_field not in self.fields:
+            if self.label_field and not is_bold and not is_item and self.label_field not in self.fields:
                 self._add_field(self.label_field, text.strip(), line)
                 return True
             return False
         value = match["value"].strip()
         if value:
             self._add_field(key, value, line)
-        if key in _RELATIONS and key != "parent":
-            self.relation = None if value and not is_item else _RELATIONS[key]
+        if key in _DEPENDENCIES and not value:
+            self.relation = _DEPENDENCIES[key]
         return True
 
     def _loose_gherkin(self, text: str, line: int) -> None:
         """A scenario outside of a block of code."""
-        if GHERKIN_START.match(text) or not self.blocks:
+        if GHERKIN_SCENARIO.match(text):
             self.blocks.append(GherkinBlock([], is_fenced=False))
         self.blocks[-1].rows.append((line, text))
 
-    # What is found in a text.
+    # What stands in a text.
 
     def _add_field(self, key: str, value: str, line: int) -> None:
         if key not in self.fields:
             at = self.line_text(line).find(value)
             self.fields[key] = TicketField(key, value, line, None if at < 0 else self.starts[line - 1] + at)
-        relation = _RELATIONS.get(key, "mentions")
+        relation = "parent" if key == "parent" else _DEPENDENCIES.get(key, "mentions")
         ids = self._mention(value, line, relation)
         if relation == "parent" and (link := _LINK.search(value)):
             self.references.append(TicketReference(unquote(link[1]).replace("\\", "/"), line, "parent"))
-        elif relation == "parent" and not ids and (near := self.vocabulary.near_id.search(value)):
+        elif relation == "parent" and not ids and (near := self.vocabulary.near_id.match(value.strip("[ "))):
             self._bad_id(near[0], line)
 
     def _mention(self, text: str, line: int, relation: TicketRelation | None = None) -> list[str]:
@@ -354,15 +354,15 @@ class _TicketReader:
             (self.title_line or 1, heading),
             (1, self.vocabulary.place_name(self.path)),
         ]
-        found = [(line, match[0]) for line, text in candidates if (match := self.vocabulary.name_start.match(text))]
+        ids = [(line, match[0]) for line, text in candidates if (match := self.vocabulary.name_start.match(text))]
         near = {match[0]: line for line, text in candidates if (match := self.vocabulary.near_id.match(text))}
         for text, line in near.items():
-            if not any(text.startswith(ticket_id) for _, ticket_id in found):
+            if not any(text.startswith(ticket_id) for _, ticket_id in ids):
                 self._bad_id(text, line)
-        if not found:
+        if not ids:
             return ""
-        line, ticket_id = found[0]
-        for _, other in found[1:]:
+        line, ticket_id = ids[0]
+        for _, other in ids[1:]:
             if other != ticket_id:
                 message = (
                     f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
@@ -381,10 +381,10 @@ class _TicketReader:
             return None
         word, icon = self.vocabulary.status_by_word(field.value), self.vocabulary.status_by_icon(field.value)
         if word is None and icon is None:
-            known = ", ".join(next(w for w in words if w.isascii()) for words in self.vocabulary.statuses.values())
+            words = ", ".join(max(each, key=str.isascii) for each in self.vocabulary.statuses.values())
             message = f"The status {field.value[:80]!r} is not known."
             self.find(
-                "ticket/unknown-status", field.line, message, f"Write one of {known}, or add it to the vocabulary."
+                "ticket/unknown-status", field.line, message, f"Write one of {words}, or add it to the vocabulary."
             )
         elif word and icon and word != icon:
             old = min((one for one in self.vocabulary.icons if one in field.value), key=field.value.index)
@@ -394,16 +394,18 @@ class _TicketReader:
         return word or icon
 
     def _sections(self) -> Iterator[TicketSection]:
-        last = len(self.starts)
-        for at, (key, title, level, line) in enumerate(self.headings):
-            below = (after for _, _, other, after in self.headings[at + 1 :] if other <= level)
-            yield TicketSection(key, title, level, line, next(below, last + 1) - 1)
+        below = [len(self.starts) + 1] * 7  # where the next heading of each level stands
+        for key, title, level, line in reversed(self.headings):
+            yield TicketSection(key, title, level, line, min(below[: level + 1]) - 1)
+            below[level] = line
 
     def _scenarios(self) -> Iterator[TicketScenario]:
+        # Text that only names a scenario, in a list of what is left to do for example, is none.
+        blocks = [block for block in self.blocks if block.is_fenced or len(block.rows) > 1]
         try:
-            scenarios = [one for block in self.blocks for one in read_scenarios(block)]
+            scenarios = [one for block in blocks for one in read_scenarios(block)]
         except NotInstalled as error:
-            line = self.blocks[0].rows[0][0]
+            line = blocks[0].rows[0][0]
             self.find("ticket/scenarios-unread", line, error.message, error.hint)
             return
         for scenario in scenarios:

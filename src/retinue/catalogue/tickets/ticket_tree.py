@@ -7,7 +7,7 @@ from typing import Final
 
 from retinue.contract.finding import Finding
 from retinue.contract.lint.rules import make_finding
-from retinue.errors import MissingFile, RetinueError
+from retinue.errors import AccessDenied, MissingFile, RetinueError
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
@@ -56,9 +56,9 @@ class TicketTree:
                 paths.setdefault(ticket.ticket_id, []).append(ticket.path)
         same_id = {key: several for key, several in paths.items() if len(several) > 1}
         parents: dict[str, str] = {}
-        broken: list[Finding] = []
+        link_findings: list[Finding] = []
         for key, ticket in by_id.items():
-            parent = _stated_parent(ticket, by_path, broken) or vocabulary.parent_id(key)
+            parent = _stated_parent(ticket, by_path, vocabulary, link_findings) or vocabulary.parent_id(key)
             if parent is not None:
                 parents[key] = parent
         children: dict[str, list[str]] = {}
@@ -70,7 +70,7 @@ class TicketTree:
                 if one.target in requires and key not in requires[one.target]:
                     requires[one.target].append(key)
         own = [finding for ticket in every for finding in ticket.findings]
-        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *broken))
+        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *link_findings))
 
     def ancestors(self, ticket_id: str) -> list[str]:
         """What it is part of, the nearest first; in a circle each once."""
@@ -88,15 +88,18 @@ def id_order(ticket_id: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdecimal() and len(part) < 10 else (-1, part) for part in parts)
 
 
-def _stated_parent(ticket: Ticket, by_path: Mapping[str, str], findings: list[Finding]) -> str | None:
+def _stated_parent(
+    ticket: Ticket, by_path: Mapping[str, str], vocabulary: TicketVocabulary, findings: list[Finding]
+) -> str | None:
     """The id that the ticket names as its parent, or else links to; what is wrong with the link is a finding."""
     stated: str | None = None
     for one in ticket.targets("parent"):
-        if "/" not in one.target and not one.target.endswith(_SUFFIXES):
+        if vocabulary.kind_of(one.target):
             stated = stated or one.target
             continue
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(ticket.path), one.target.partition("#")[0]))
-        linked_id = by_path.get(linked)
+        places = (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))
+        linked_id = next((by_path[place] for place in places if place in by_path), None)
         if linked_id is None and not stated:
             rule, message = "ticket/missing-parent", f"The link to its parent, `{one.target}`, leads to no ticket."
         elif linked_id and stated and linked_id != stated:
@@ -130,16 +133,13 @@ def read_tickets(
         InvalidDefinition: Its vocabulary cannot be used.
     """
     words = vocabulary or read_vocabulary(workspace)
-    listing = list_files(workspace)
-    names = [entry.path for entry in listing.files if entry.path.casefold().endswith(_SUFFIXES)]
-    inside = [path for path in names if _is_inside(path, words.folders)]
-    paths = inside or [path for path in names if words.name_start.match(words.place_name(path))]
+    paths, skipped = _files_in_folders(workspace, words.folders)
+    if not paths:
+        names = [entry.path for entry in list_files(workspace).files if entry.path.casefold().endswith(_SUFFIXES)]
+        paths = [path for path in names if words.name_start.match(words.place_name(path))]
     findings = [
-        make_finding(
-            "ticket/unread", "", f"It was left out: {one.reason}.", "Make it a file that can be read.", file=one.path
-        )
-        for one in listing.skipped
-        if _is_inside(one.path, words.folders) and (one.path.casefold().endswith(_SUFFIXES) or "." not in one.path)
+        make_finding("ticket/unread", "", f"It was left out: {reason}.", "Make it a file that can be read.", file=path)
+        for path, reason in skipped
     ]
     tickets: list[Ticket] = []
     for at, path in enumerate(paths):
@@ -165,5 +165,29 @@ def read_tickets(
     return TicketTree.of(tickets, words, findings)
 
 
-def _is_inside(path: str, folders: Iterable[str]) -> bool:
-    return any(path.startswith(f"{folder.strip('/')}/") for folder in folders)
+def _files_in_folders(workspace: Workspace, folders: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The Markdown files in `folders`, and what was left out there with its reason.
+
+    git is not asked: tickets may lie in a submodule, or in a folder that it ignores.
+    """
+    paths: dict[str, None] = {}
+    skipped: dict[str, str] = {}
+    for folder in folders:
+        try:
+            place = workspace.resolve(folder)
+        except MissingFile:
+            continue
+        except AccessDenied as error:
+            skipped[folder] = error.message
+            continue
+        if not place.is_dir():
+            continue
+        listing = list_files(Workspace(place), with_ignored=True)
+        prefix = "" if place == workspace.root else f"{place.relative_to(workspace.root).as_posix()}/"
+        every = (f"{prefix}{entry.path}" for entry in listing.files)
+        paths |= dict.fromkeys(
+            path for path in every if path.casefold().endswith(_SUFFIXES) and workspace.covers(tuple(path.split("/")))
+        )
+        others = (one for one in listing.skipped if one.path.casefold().endswith(_SUFFIXES))
+        skipped |= {f"{prefix}{one.path}": one.reason for one in others}
+    return sorted(paths), sorted(skipped.items())

@@ -175,24 +175,24 @@ class TicketVocabulary(Model):
         return None
 
     @cached_property
-    def _folded(self) -> Mapping[str, Mapping[str, str]]:
+    def _key_tables(self) -> Mapping[str, Mapping[str, str]]:
         """The key of each label and heading, by its words."""
         tables = {"fields": self.fields, "sections": self.sections}
         return {name: {fold_words(w): key for key, ws in table.items() for w in ws} for name, table in tables.items()}
 
     def field_of(self, label: str) -> str | None:
         """The field that a label names."""
-        return self._folded["fields"].get(fold_words(label))
+        return self._key_tables["fields"].get(fold_words(label))
 
     def section_of(self, heading: str) -> tuple[str, bool]:
         """The section that a heading names, or an empty text; and whether it is called so by one language alone."""
-        words, headings = re.sub(r"\A(?:[0-9]+ )+", "", fold_words(heading)), self._folded["sections"]
-        inside = [known for known in headings if f" {known} " in f" {words} "]
+        words, headings = re.sub(r"\A(?:[0-9]+ )+", "", fold_words(heading)), self._key_tables["sections"]
+        inside = [title for title in headings if f" {title} " in f" {words} "]
         if inside:
             return headings[max(inside, key=len)], True
         mixed = set(words.split())
         for key in self.sections if len(mixed) > 1 else ():
-            if mixed <= {word for known, section in headings.items() if section == key for word in known.split()}:
+            if mixed <= {word for title, section in headings.items() if section == key for word in title.split()}:
                 return key, False
         return "", True
 
