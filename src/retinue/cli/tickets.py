@@ -112,13 +112,8 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
 
 
 def _read(root: Path) -> TicketTree:
-    done = [0, 0]
-    with status_line(lambda: f"reading tickets, {done[0]:,} of {done[1]:,}"):
-
-        def report_progress(number: int, total: int) -> None:
-            done[:] = number, total
-
-        return read_tickets(Workspace(root, max_bytes=_MAX_BYTES), on_progress=report_progress)
+    with status_line("reading tickets"):
+        return read_tickets(Workspace(root, max_bytes=_MAX_BYTES))
 
 
 def _show(word: str, colour: str, tasks: Sequence[TaskReadiness], limit: int) -> None:

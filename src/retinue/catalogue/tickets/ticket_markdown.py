@@ -175,10 +175,8 @@ class _TicketReader:
             entries = [(match["key"], line, match["value"].strip("\"' ")) for line, match in matches if match]
         for label, line, value in entries:
             key = self.vocabulary.field_of(label)
-            if isinstance(value, list):
-                words = ", ".join(map(str, cast("list[object]", value)))
-            else:
-                words = "" if value is None or isinstance(value, dict) else str(value)
+            items = cast("list[object]", value) if isinstance(value, list) else [value]
+            words = ", ".join(str(item) for item in items if item is not None and not isinstance(item, dict))
             if key and words:
                 self._add_field(key, words, line)
         return end + 1

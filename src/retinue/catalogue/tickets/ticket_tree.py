@@ -1,7 +1,7 @@
 """All tickets of a workspace, and how they hang together: parents, children, what each requires."""
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -115,18 +115,12 @@ def _stated_parent(
     return stated
 
 
-def read_tickets(
-    workspace: Workspace,
-    vocabulary: TicketVocabulary | None = None,
-    *,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> TicketTree:
+def read_tickets(workspace: Workspace, vocabulary: TicketVocabulary | None = None) -> TicketTree:
     """Every ticket of a workspace. What cannot be read is a finding, and keeps nothing else from being read.
 
     Args:
         workspace: Whose.
         vocabulary: Its words; by default its own, else those that come with Retinue.
-        on_progress: Told how many files of how many are read.
 
     Raises:
         MissingFile: There is no ticket.
@@ -142,9 +136,7 @@ def read_tickets(
         for path, reason in skipped
     ]
     tickets: list[Ticket] = []
-    for at, path in enumerate(paths):
-        if on_progress is not None:
-            on_progress(at, len(paths))
+    for path in paths:
         try:
             ticket = read_ticket(path, workspace.read_bytes(path), words)
         except RetinueError as error:
