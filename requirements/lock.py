@@ -41,6 +41,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=mcp",
         "--extra=otel",
         "--extra=serve",
+        "--extra=tickets",
         "--extra=web",
         "--constraint=requirements/run.txt",
         "--constraint=requirements/build.txt",

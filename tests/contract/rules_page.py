@@ -10,8 +10,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rules.md"
 HEAD = """\
 # Rules
 
-Every rule that `retinue lint` knows, as `retinue explain RULE` tells it. What is exact and a must is an error and makes
-lint exit 6; what is advice, or judged by a phrase, is a warning; what is a matter of taste is for information. A rule
+Every rule of `retinue lint`, and of `retinue tickets check` (`ticket/…`), as `retinue explain RULE` tells it. What is
+exact and a must is an error and makes them exit 6; what is advice, or judged by a phrase, is a warning; what is a matter of taste is for information. A rule
 without a slash stands for a family: `schema` for every `schema/<keyword>`. How to choose among them:
 [check definitions](../guides/check-definitions.md).
 """

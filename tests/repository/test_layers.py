@@ -91,7 +91,7 @@ def small_package(folder: Path, **files: str) -> Path:
     for name in ("", *names.split()):
         (folder / "src/retinue" / name).mkdir(parents=True)
         (folder / "src/retinue" / name / "__init__.py").touch()
-    agents = [one.parent.name for one in (ROOT / "src/retinue/catalogue").glob("*/__init__.py")]
+    agents = [one.parent.name for one in (ROOT / "src/retinue/catalogue").glob("*/agent.py")]
     for name in (*(f"dialects/{one}" for one in DIALECTS), *(f"catalogue/{one}" for one in agents)):
         (folder / "src/retinue" / name).mkdir()
         (folder / "src/retinue" / name / "__init__.py").touch()

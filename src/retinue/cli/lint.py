@@ -2,17 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast
+from typing import cast
 
 import click
 
-import retinue
 from retinue import catalogue
 from retinue.agents.lint import (
     ENDINGS,
-    LintReport,
     apply_fixes,
     collect_files,
     definitions_at_revision,
@@ -20,9 +18,9 @@ from retinue.agents.lint import (
     lint_tree,
 )
 from retinue.agents.load.document import read_bytes
-from retinue.cli.app import Exit
-from retinue.cli.delivery import check_output, choose_format, deliver
-from retinue.cli.output import echo_err, findings_text, json_text, label, plural, status_line
+from retinue.cli.delivery import check_output, deliver
+from retinue.cli.findings_report import report_findings, report_format
+from retinue.cli.output import plural, status_line
 from retinue.cli.settings import settings_of
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import natural_list
@@ -30,13 +28,7 @@ from retinue.contract.json import loads
 from retinue.contract.lint import RULES, EarlierDefinition, find_rule
 from retinue.contract.lint.rules import make_finding
 from retinue.contract.names import nearest
-from retinue.contract.report import ReportCase, render_junit, render_sarif
 from retinue.errors import MissingFile, ParseError
-
-_Format: TypeAlias = Literal["text", "json", "junit", "sarif"]
-
-_ENDINGS: Final[dict[str, _Format]] = {".txt": "text", ".json": "json", ".xml": "junit", ".sarif": "sarif"}
-"""Which format a file's name asks for."""
 
 
 def lint_definitions(
@@ -55,8 +47,7 @@ def lint_definitions(
     as_json: bool,
 ) -> int:
     """Check the agent definitions in PATHS: tool-use JSON, Markdown and Python files, or folders."""
-    report_file = output if output and output.suffix.lower() in _ENDINGS else None
-    form = cast("_Format", choose_format(kind, report_file, _ENDINGS, as_json=as_json, default="text"))
+    form = report_format(kind, output, as_json=as_json)
     _check_rules_exist(select, "--select")
     _check_rules_exist(ignore, "--ignore")
     if update_baseline and baseline is None:
@@ -87,23 +78,17 @@ def lint_definitions(
     if baseline is not None:
         findings = new_findings(findings, read_baseline(baseline))
     baseline_count -= len(findings)
-    failed = any(each.severity == "error" or (strict and each.severity == "warning") for each in findings)
-    # A person reads what is wrong; what is merely worth knowing waits until it is asked for.
-    visible_findings = (
-        findings if form != "text" or output or notes or select else [f for f in findings if f.severity != "info"]
+    return report_findings(
+        findings,
+        linted.names,
+        form,
+        output,
+        suite="retinue lint",
+        strict=strict,
+        notes=notes or bool(select),
+        baseline_count=baseline_count,
+        fix_count=len(fixes),
     )
-    report = _report(visible_findings, linted, form, strict=strict)
-    deliver(click.unstyle(report) if output and form == "text" else report, output)
-    if form != "json" or output:
-        _report_totals(
-            findings,
-            linted,
-            failed=failed,
-            has_hidden_notes=len(visible_findings) < len(findings),
-            baseline_count=baseline_count,
-            fix_count=len(fixes),
-        )
-    return Exit.INVALID if failed else Exit.OK
 
 
 # Which rules.
@@ -137,42 +122,7 @@ def _earlier_definitions(paths: Sequence[Path], against: str) -> Sequence[Earlie
     return definitions_in_folder(paths[0], folder)
 
 
-# What is said.
-
-
-def _report(findings: Sequence[Finding], linted: LintReport, form: _Format, *, strict: bool) -> str:
-    """The report as the text that goes out."""
-    match form:
-        case "json":
-            return json_text({"files": len(linted.names), "findings": [each.to_json() for each in findings]}) + "\n"
-        case "junit":
-            return render_junit("retinue lint", cases_of(findings, linted.names, strict=strict))
-        case "sarif":
-            return render_sarif(findings, version=retinue.__version__)
-        case "text":
-            return findings_text(findings) + "\n" if findings else ""
-
-
-def _report_totals(
-    findings: Sequence[Finding],
-    linted: LintReport,
-    *,
-    failed: bool,
-    has_hidden_notes: bool,
-    baseline_count: int,
-    fix_count: int,
-) -> None:
-    """Say in a line what it came to."""
-    word = "failed" if failed else "clean" if linted.names else "nothing checked"
-    head = label(word, "red" if failed else "green" if linted.names else "yellow")
-    number = Counter(finding.severity for finding in findings)
-    counts = [plural(len(linted.names), "file"), plural(number["error"], "error")]
-    counts.append(plural(number["warning"], "warning"))
-    if number["info"]:
-        counts.append(f"{plural(number['info'], 'note')}{' (--notes lists them)' if has_hidden_notes else ''}")
-    counts += [f"{baseline_count} in the baseline"] if baseline_count else []
-    counts += [f"{fix_count} fixed"] if fix_count else []
-    echo_err(f"{head}: {', '.join(counts)}")
+# The baseline.
 
 
 _KEYS = ("file", "rule", "path", "message")
@@ -213,29 +163,3 @@ def new_findings(findings: Iterable[Finding], baseline: Counter[tuple[str, ...]]
 
 def _key(finding: Finding) -> tuple[str, ...]:
     return (finding.file or "", finding.rule, finding.path, finding.message)
-
-
-def cases_of(findings: Sequence[Finding], names: Iterable[str], *, strict: bool) -> Iterator[ReportCase]:
-    """One case for each finding that fails, and one for each file without any; other findings are told beside it."""
-    failing = {"error", "warning"} if strict else {"error"}
-    by_file: dict[str, list[Finding]] = {name: [] for name in names}
-    for finding in findings:
-        by_file.setdefault(finding.file or "", []).append(finding)
-    for name, file_findings in by_file.items():
-        wrong = [finding for finding in file_findings if finding.severity in failing]
-        for finding in wrong:
-            yield ReportCase(
-                name=f"{finding.rule} at {finding.line or 1}:{finding.column or 1} {finding.path}".rstrip(),
-                group=name,
-                file=name,
-                line=finding.line,
-                failure=finding.message,
-                detail=_sentence(finding),
-            )
-        if not wrong:
-            yield ReportCase(name="lint", group=name, file=name, detail="\n".join(map(_sentence, file_findings)))
-
-
-def _sentence(finding: Finding) -> str:
-    fix = f" {finding.fix}" if finding.fix else ""
-    return f"{finding.line or 1}:{finding.column or 1} {finding.severity} {finding.rule} {finding.message}{fix}"

@@ -6,7 +6,7 @@ from typing import Final
 import click
 from click.shell_completion import get_completion_class
 
-from retinue.cli import options
+from retinue.cli import options, ticket_verbs
 from retinue.cli.options import DIALECTS, KITS, TO_FORMATS, Duration, choice, implemented_by, lazy, together
 
 _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
@@ -231,7 +231,7 @@ def lint() -> None:
 @options.json_option
 @implemented_by("explain:explain_rule")
 def explain() -> None:
-    r"""Explain a rule of `retinue lint`, with an example; without RULE, list all rules.
+    r"""Explain a rule of `retinue lint` or `tickets check`, with an example; without RULE, list all rules.
 
     \b
       retinue explain definition/description-when
@@ -299,6 +299,9 @@ def check() -> None:
 
     Exits 8 when a MUST requirement fails.
     """
+
+
+tickets = ticket_verbs.tickets
 
 
 @click.group("assistant")

@@ -1,0 +1,244 @@
+"""One ticket as it was read, every part with its line; and how an edit gets into its file.
+
+What a ticket says, not whether that is right. Reading Markdown is the business of `ticket_markdown`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+
+from retinue.contract.finding import Finding
+from retinue.errors import InvalidInput
+from retinue.tools.encoding import decode, encode
+from retinue.tools.workspace import Workspace
+
+from .vocabulary import TicketStatus
+
+TicketRelation: TypeAlias = Literal["parent", "requires", "blocks", "child", "mentions", "file"]
+
+_FULL: Final = "█▓■▰●⬛🟩🟦🟢#="
+_EMPTY: Final = "░▒□▱○⬜._-"
+_BAR: Final = re.compile(f"(?P<full>[{_FULL}]*)(?P<empty>[{_EMPTY}]*)")
+_PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})(?:[.,][0-9]+)?\s*%")
+_FRACTION: Final = re.compile(r"(?<![0-9.])([0-9]{1,6})\s*/\s*([0-9]{1,6})(?![0-9.])")
+_HOURS: Final = re.compile(r"(?<![\w.])([0-9]+(?:[.,][0-9]+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class TicketField:
+    """A value under a label: `value` is the text from `start` on in the ticket's text, which stands on `line`.
+
+    Attributes:
+        start: None when the text of the file spells the value otherwise, as YAML may.
+    """
+
+    key: str
+    value: str
+    line: int
+    start: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TicketSection:
+    """A heading and what is below it, to the line `end`; `key` is empty when the vocabulary does not know it."""
+
+    key: str
+    title: str
+    level: int
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistItem:
+    """A box in a list; `section` is the key of the section, or its title when the vocabulary does not know it."""
+
+    text: str
+    is_done: bool
+    line: int
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class TicketScenario:
+    """A Gherkin scenario: its steps as they are written, keyword first.
+
+    Attributes:
+        problem: Why it is no Gherkin; empty when it is. Such a scenario has no steps.
+    """
+
+    name: str
+    line: int
+    steps: tuple[str, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TicketReference:
+    """What a ticket names: another by its id, or a file by its path with `/`.
+
+    Attributes:
+        target: The id or path; of a parent that is only linked, the path as the link has it.
+        status: What a list of children says of the child, when it does.
+    """
+
+    target: str
+    line: int
+    relation: TicketRelation
+    status: TicketStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TicketProgress:
+    """What a ticket says of its progress: in percent, as parts of a whole, and as a bar of cells."""
+
+    percent: int | None
+    parts: tuple[int, int] | None
+    bar: str
+    full: int
+
+    @property
+    def bar_differs(self) -> bool:
+        """Whether the bar shows another cell than the percentage fills, rounded up or down."""
+        return (
+            self.percent is not None
+            and bool(self.bar)
+            and abs(self.full / len(self.bar) * 100 - self.percent) >= (100 / len(self.bar))
+        )
+
+    @property
+    def right_bar(self) -> str:
+        """The bar as the percentage has it, of the same characters where it has both."""
+        full = round(len(self.bar) * min(self.percent or 0, 100) / 100)
+        filled = self.bar[0] if self.full else "█" if self.bar[0] not in "._-" else "#"
+        blank = self.bar[-1] if self.full < len(self.bar) else "░" if self.bar[0] not in "#=" else "-"
+        return filled * full + blank * (len(self.bar) - full)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """One file.
+
+    Attributes:
+        path: From the root of the workspace, with `/`.
+        ticket_id: Empty when the file has none that fits the vocabulary.
+        kind: By its id; empty without one.
+        text: What was read of it, without a byte-order mark.
+        digest: SHA-256 of all its bytes.
+        fields: The first of each key counts.
+        references: In the order of their lines.
+        findings: What is wrong in this file alone.
+    """
+
+    path: str
+    ticket_id: str
+    kind: str
+    title: str
+    line: int
+    status: TicketStatus | None
+    text: str
+    digest: str
+    fields: dict[str, TicketField]
+    sections: tuple[TicketSection, ...]
+    checklist: tuple[ChecklistItem, ...]
+    scenarios: tuple[TicketScenario, ...]
+    references: tuple[TicketReference, ...]
+    findings: tuple[Finding, ...]
+
+    def targets(self, relation: TicketRelation) -> tuple[TicketReference, ...]:
+        """What it names in this way, each once."""
+        first: dict[str, TicketReference] = {}
+        for reference in self.references:
+            if reference.relation == relation:
+                first.setdefault(reference.target, reference)
+        return tuple(first.values())
+
+    def number(self, key: str) -> float | None:
+        """The number in a field, such as `estimate` in hours or `points`; None when it says none."""
+        match = _HOURS.search(self.fields[key].value) if key in self.fields else None
+        return float(match[1].replace(",", ".")) if match else None
+
+    @property
+    def progress(self) -> TicketProgress | None:
+        """What it says of its progress."""
+        field = self.fields.get("progress")
+        return read_progress(field.value) if field else None
+
+
+def read_progress(text: str) -> TicketProgress:
+    """What `text` says of a progress."""
+    percent, parts = _PERCENT.search(text), _FRACTION.search(text)
+    bars = [match for match in _BAR.finditer(text) if len(match[0]) > 2]
+    bar = max(bars, key=lambda match: len(match[0]), default=None)
+    return TicketProgress(
+        percent=int(percent[1]) if percent else None,
+        parts=(int(parts[1]), int(parts[2])) if parts else None,
+        bar=bar[0] if bar else "",
+        full=len(bar["full"]) if bar else 0,
+    )
+
+
+# Edits.
+
+
+@dataclass(frozen=True, slots=True)
+class TicketEdit:
+    """`old`, which stands in a ticket's text from `start` on, becomes `new`."""
+
+    start: int
+    old: str
+    new: str
+
+
+def edit_of(ticket: Ticket, finding: Finding) -> TicketEdit | None:
+    """What a finding says to write instead, as an edit; None when it says nothing, or the text is not there."""
+    if finding.replacement is None or finding.line is None:
+        return None
+    starts = line_starts(ticket.text)
+    if finding.line > len(starts):
+        return None
+    end = starts[finding.line] if finding.line < len(starts) else len(ticket.text)
+    at = ticket.text.find(finding.replacement.old, starts[finding.line - 1] + (finding.column or 1) - 1, end)
+    return None if at < 0 else TicketEdit(at, finding.replacement.old, finding.replacement.new)
+
+
+def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit]) -> None:
+    """Make all `edits` in the file of `ticket`, or none; every other byte stays as it is.
+
+    Raises:
+        InvalidInput: The file changed since it was read; or an edit does not fit the text, another, or the encoding.
+        MissingFile: The file is gone.
+        AccessDenied: It may not be written.
+    """
+
+    def change(before: bytes | None) -> bytes:
+        if before is None or sha256(before).hexdigest() != ticket.digest:
+            raise InvalidInput(
+                f"`{ticket.path}` changed while it was being worked on.",
+                hint="Nothing was written. Run the command again.",
+                path=ticket.path,
+            )
+        text, pieces, end = decode(before).text, list[str](), 0
+        for edit in sorted(edits, key=lambda one: one.start):
+            if edit.start < end or not text.startswith(edit.old, edit.start):
+                message = f"An edit of `{ticket.path}` does not fit: {edit.old[:80]!r} is not where it should be."
+                raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=ticket.path)
+            pieces += (text[end : edit.start], edit.new)
+            end = edit.start + len(edit.old)
+        try:
+            return encode("".join((*pieces, text[end:])), before) if edits else before
+        except UnicodeEncodeError:
+            message = f"What is to be written has no place in the encoding of `{ticket.path}`."
+            raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
+
+    workspace.revise(ticket.path, change)
+
+
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+
+
+def line_starts(text: str) -> list[int]:
+    """Where each line of `text` begins, whatever ends it."""
+    return [0, *(match.end() for match in _LINE_END.finditer(text))]

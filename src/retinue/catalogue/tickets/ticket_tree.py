@@ -1,0 +1,185 @@
+"""All tickets of a workspace, and how they hang together: parents, children, what each requires."""
+
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from retinue.contract.finding import Finding
+from retinue.contract.lint.rules import make_finding
+from retinue.errors import AccessDenied, MissingFile, RetinueError
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
+
+from .ticket import Ticket
+from .ticket_markdown import read_ticket
+from .vocabulary import TicketVocabulary, read_vocabulary
+
+_SUFFIXES: Final = (".md", ".markdown")
+
+
+@dataclass(frozen=True, slots=True)
+class TicketTree:
+    """What was read, and what follows from it.
+
+    Attributes:
+        tickets: Every file that is a ticket, by path.
+        by_id: The first of each id.
+        same_id: The paths of each id that several files have.
+        parents: The id that each ticket is part of, there or not.
+        children: Those that are there, in the order of their numbers.
+        requires: The ids that each ticket must wait for: those that it names, and those that say they block it.
+        findings: What could not be read, and what is wrong in one file alone.
+    """
+
+    vocabulary: TicketVocabulary
+    tickets: tuple[Ticket, ...]
+    by_id: Mapping[str, Ticket]
+    same_id: Mapping[str, Sequence[str]]
+    parents: Mapping[str, str]
+    children: Mapping[str, Sequence[str]]
+    requires: Mapping[str, Sequence[str]]
+    findings: tuple[Finding, ...]
+
+    @classmethod
+    def of(
+        cls, tickets: Iterable[Ticket], vocabulary: TicketVocabulary, findings: Iterable[Finding] = ()
+    ) -> "TicketTree":
+        """Link `tickets`."""
+        every = tuple(sorted(tickets, key=lambda ticket: ticket.path))
+        by_id: dict[str, Ticket] = {}
+        by_path = {ticket.path: ticket.ticket_id for ticket in every if ticket.ticket_id}
+        paths: dict[str, list[str]] = {}
+        for ticket in every:
+            if ticket.ticket_id:
+                by_id.setdefault(ticket.ticket_id, ticket)
+                paths.setdefault(ticket.ticket_id, []).append(ticket.path)
+        same_id = {key: several for key, several in paths.items() if len(several) > 1}
+        parents: dict[str, str] = {}
+        link_findings: list[Finding] = []
+        for key, ticket in by_id.items():
+            parent = _stated_parent(ticket, by_path, vocabulary, link_findings) or vocabulary.parent_id(key)
+            if parent is not None:
+                parents[key] = parent
+        children: dict[str, list[str]] = {}
+        for key in sorted(parents, key=id_order):
+            children.setdefault(parents[key], []).append(key)
+        requires = {key: [one.target for one in ticket.targets("requires")] for key, ticket in by_id.items()}
+        for key, ticket in by_id.items():
+            for one in ticket.targets("blocks"):
+                if one.target in requires and key not in requires[one.target]:
+                    requires[one.target].append(key)
+        own = [finding for ticket in every for finding in ticket.findings]
+        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *link_findings))
+
+    def ancestors(self, ticket_id: str) -> list[str]:
+        """What it is part of, the nearest first; in a circle each once."""
+        above: list[str] = []
+        place = self.parents.get(ticket_id)
+        while place is not None and place not in above and place != ticket_id:
+            above.append(place)
+            place = self.parents.get(place)
+        return above
+
+
+def id_order(ticket_id: str) -> tuple[tuple[int, str], ...]:
+    """Sorts ids by their numbers: `TASK-0001.1.2.10` after `TASK-0001.1.2.9`."""
+    parts = ticket_id.replace("-", ".").split(".")
+    return tuple((int(part), "") if part.isdecimal() and len(part) < 10 else (-1, part) for part in parts)
+
+
+def _stated_parent(
+    ticket: Ticket, by_path: Mapping[str, str], vocabulary: TicketVocabulary, findings: list[Finding]
+) -> str | None:
+    """The id that the ticket names as its parent, or else links to; what is wrong with the link is a finding."""
+    stated: str | None = None
+    for one in ticket.targets("parent"):
+        if vocabulary.kind_of(one.target):
+            stated = stated or one.target
+            continue
+        linked = posixpath.normpath(posixpath.join(posixpath.dirname(ticket.path), one.target.partition("#")[0]))
+        places = (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))
+        linked_id = next((by_path[place] for place in places if place in by_path), None)
+        if linked_id is None and not stated:
+            rule, message = "ticket/missing-parent", f"The link to its parent, `{one.target}`, leads to no ticket."
+        elif linked_id and stated and linked_id != stated:
+            rule, message = (
+                "ticket/parent-differs",
+                f"It names {stated} as its parent, and the link leads to {linked_id}.",
+            )
+        else:
+            stated = stated or linked_id
+            continue
+        fix = "Mend the link, or name the right parent."
+        findings.append(make_finding(rule, "", message, fix, file=ticket.path, line=one.line, column=1))
+    return stated
+
+
+def read_tickets(workspace: Workspace, vocabulary: TicketVocabulary | None = None) -> TicketTree:
+    """Every ticket of a workspace. What cannot be read is a finding, and keeps nothing else from being read.
+
+    Args:
+        workspace: Whose.
+        vocabulary: Its words; by default its own, else those that come with Retinue.
+
+    Raises:
+        MissingFile: There is no ticket.
+        InvalidDefinition: Its vocabulary cannot be used.
+    """
+    words = vocabulary or read_vocabulary(workspace)
+    paths, skipped = _files_in_folders(workspace, words.folders)
+    if not paths:
+        names = [entry.path for entry in list_files(workspace).files if entry.path.casefold().endswith(_SUFFIXES)]
+        paths = [path for path in names if words.name_start.match(words.place_name(path))]
+    findings = [
+        make_finding("ticket/unread", "", f"It was left out: {reason}.", "Make it a file that can be read.", file=path)
+        for path, reason in skipped
+    ]
+    tickets: list[Ticket] = []
+    for path in paths:
+        try:
+            ticket = read_ticket(path, workspace.read_bytes(path), words)
+        except RetinueError as error:
+            findings.append(make_finding("ticket/unread", "", error.message, error.hint, file=path, line=1, column=1))
+            continue
+        if ticket.ticket_id or any(finding.rule == "ticket/bad-id" for finding in ticket.findings):
+            tickets.append(ticket)
+        else:
+            message, fix = (
+                "It has no ticket id, and is not taken for a ticket.",
+                "Begin its title with an id if it is one.",
+            )
+            findings.append(make_finding("ticket/other-file", "", message, fix, file=path, line=1, column=1))
+    if not tickets and not any(finding.rule == "ticket/unread" for finding in findings):
+        folders = ", ".join(f"`{folder}`" for folder in words.folders)
+        message = f"There is no ticket in {folders}, nor a file elsewhere that is named by a ticket id."
+        raise MissingFile(message, hint="`retinue tickets init` makes a tree to begin with.")
+    return TicketTree.of(tickets, words, findings)
+
+
+def _files_in_folders(workspace: Workspace, folders: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """The Markdown files in `folders`, and what was left out there with its reason.
+
+    git is not asked: tickets may lie in a submodule, or in a folder that it ignores.
+    """
+    paths: dict[str, None] = {}
+    skipped: dict[str, str] = {}
+    for folder in folders:
+        try:
+            place = workspace.resolve(folder)
+        except MissingFile:
+            continue
+        except AccessDenied as error:
+            skipped[folder] = error.message
+            continue
+        if not place.is_dir():
+            continue
+        listing = list_files(Workspace(place), with_ignored=True)
+        prefix = "" if place == workspace.root else f"{place.relative_to(workspace.root).as_posix()}/"
+        every = (f"{prefix}{entry.path}" for entry in listing.files)
+        paths |= dict.fromkeys(
+            path for path in every if path.casefold().endswith(_SUFFIXES) and workspace.covers(tuple(path.split("/")))
+        )
+        others = (one for one in listing.skipped if one.path.casefold().endswith(_SUFFIXES))
+        skipped |= {f"{prefix}{one.path}": one.reason for one in others}
+    return sorted(paths), sorted(skipped.items())
