@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from jwt import PyJWK
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent, skill
@@ -133,6 +134,7 @@ async def running(
     active: str = "",
     agents: tuple[Any, ...] = AGENTS,
     push: tuple[str, ...] = (),
+    card_key: PyJWK | None = None,
     **bounds: Any,
 ) -> AsyncGenerator[Server]:
     """A server of `agents`, whose state is in `folder`; it has stopped afterwards. It may push to the networks `push`."""
@@ -151,7 +153,7 @@ async def running(
             await service.resume_stalled()
             ready = asyncio.Event()
             address = f"http://127.0.0.1:{port_of(sock)}"
-            app = application(service, base_url=address)
+            app = application(service, base_url=address, card_key=card_key)
             serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
             await ready.wait()
             client = httpx.AsyncClient(base_url=address, trust_env=False, timeout=30)

@@ -167,6 +167,15 @@ def test_what_cannot_be_says_what_to_do(tmp_path: Path, folder: Path, words: tup
     assert done.returncode == 2
 
 
+def test_a_key_for_cards_must_be_one_and_private(tmp_path: Path, folder: Path) -> None:
+    file = tmp_path / "card.pem"
+    for mode, told in ((0o644, "chmod 600"), (0o600, "openssl genpkey")):
+        file.write_text("no key")
+        file.chmod(mode)
+        done = run(tmp_path, folder, "serve", "agents.py", RETINUE_SERVE_CARD_KEY=str(file))
+        assert (told in done.stderr, done.returncode) == (True, 2), done.stderr
+
+
 def test_what_one_caller_tells_an_agent_is_not_for_the_next(tmp_path: Path, folder: Path) -> None:
     told = run(tmp_path, folder, "ask", "personal_assistant", "remind me to water the plants tomorrow")
     assert told.returncode == 0, told.stderr

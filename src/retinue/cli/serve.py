@@ -27,6 +27,8 @@ from retinue.servers.admission import FREE_USD, Admission
 from retinue.servers.keys import ApiKey, KeyStore
 
 if TYPE_CHECKING:
+    from jwt import PyJWK
+
     from retinue.servers.app import Door
 
 _FILES = DefinitionFolder(".", (".json", ".md", ".py"))
@@ -65,6 +67,7 @@ def serve_agents(
     _check_addresses(host, public_url, has_keys=stdio or is_local or keys.has_keys())
     if paths:
         project = replace(project, registry=_registry_of(paths, project))
+    card_key = _read_card_key(settings.get("serve.card_key")) if "a2a" in opened and not stdio else None
     active = ""
     if path := active_path():
         project, active = with_module(project, path)
@@ -106,6 +109,7 @@ def serve_agents(
                     doors=opened,
                     a2a=versions,
                     push_networks=push_networks,
+                    card_key=card_key,
                     on_ready=partial(_report_ready, opened),
                 )
 
@@ -121,6 +125,19 @@ def _check_addresses(host: str, public_url: str, *, has_keys: bool) -> None:
         )
     if public_url and not (urlsplit(public_url).scheme in {"http", "https"} and urlsplit(public_url).hostname):
         raise InvalidInput(f"{public_url!r} is not an address.", hint="Give `https://host` or `https://host/prefix`.")
+
+
+def _read_card_key(file: str) -> "PyJWK | None":
+    """The key that signs cards, if there is one; its id is said."""
+    if not file:
+        return None
+    try:
+        from retinue.servers.a2a.cards import read_card_key
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a]`.") from None
+    key = read_card_key(Path(file).expanduser())
+    echo_err(f"The cards of A2A are signed with the key {key.key_id}.")
+    return key
 
 
 def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:

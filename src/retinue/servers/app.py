@@ -26,6 +26,8 @@ from retinue.servers.service import Service
 from retinue.tools.web.url import Guard as WebGuard
 
 if TYPE_CHECKING:
+    from jwt import PyJWK
+
     from retinue.servers.mcp import McpDoor
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -51,6 +53,7 @@ def application(
     base_url: str = "",
     doors: Collection[Door] = ("http", "a2a", "mcp"),
     a2a: Sequence[str] = A2A_VERSIONS,
+    card_key: "PyJWK | None" = None,
 ) -> ASGIApp:
     """The doors behind their guard.
 
@@ -60,6 +63,7 @@ def application(
         base_url: Its public address, for cards.
         doors: Which doors there are.
         a2a: The versions of A2A that are spoken.
+        card_key: Signs the cards of A2A.
 
     Raises:
         NotInstalled: A door needs a package that is not here.
@@ -71,7 +75,7 @@ def application(
     def make_a2a() -> LazyContent:
         from retinue.servers.a2a import A2aDoor  # noqa: PLC0415 - an optional package
 
-        return A2aDoor(service, base_url=base_url, versions=a2a)
+        return A2aDoor(service, base_url=base_url, versions=a2a, card_key=card_key)
 
     a2a_door = _LazyDoor(_A2A_PATHS, "retinue.servers.a2a", make_a2a, closing)
     mcp_door = _LazyDoor(_MCP_PATHS, "retinue.servers.mcp", partial(_mcp_door, service), closing)
@@ -192,6 +196,7 @@ async def run_server(
     doors: Collection[Door] = ("http", "a2a", "mcp"),
     a2a: Sequence[str] = A2A_VERSIONS,
     push_networks: Sequence[str] = (),
+    card_key: "PyJWK | None" = None,
     on_ready: Callable[[str, int, int], None],
 ) -> None:
     """Serve the agents of an orchestrator until the process is told to stop; first, go on with runs that were left.
@@ -206,6 +211,7 @@ async def run_server(
         doors: Which doors there are.
         a2a: The versions of A2A that are spoken.
         push_networks: Networks that updates of tasks may be sent to, although they are not public.
+        card_key: Signs the cards of A2A.
         on_ready: Told the address, the number of agents and of resumed runs.
 
     Raises:
@@ -220,7 +226,7 @@ async def run_server(
         address = public_url or f"http://{name}:{sock.getsockname()[1]}"
         resumed = await service.resume_stalled()
         hosts = tuple(filter(None, (name.lower(), urlsplit(public_url).hostname)))
-        app = application(service, hosts=hosts, base_url=address, doors=doors, a2a=a2a)
+        app = application(service, hosts=hosts, base_url=address, doors=doors, a2a=a2a, card_key=card_key)
         await serve(
             app,
             service,

@@ -1,9 +1,22 @@
 """The cards of the door: our own JSON, since protobuf makes `1.0` of the `1` of a schema (C28)."""
 
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, cast
 
+from a2a.client.card_resolver import parse_agent_card
+from a2a.utils.signing import create_agent_card_signer
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from google.protobuf.json_format import MessageToDict
+from jwt import PyJWK
+from jwt.algorithms import ECAlgorithm
+from jwt.utils import base64url_encode
+
 import retinue
+from retinue.agents.load.document import read_bytes
+from retinue.contract import json
 from retinue.contract.definition import Definition
 from retinue.contract.json import JsonObject
 from retinue.contract.model import JsonMapping
@@ -11,7 +24,11 @@ from retinue.contract.names import fold
 from retinue.dialects.a2a.card import MODES, build_card, split_extension
 from retinue.dialects.a2a.wire import EXTENSION
 from retinue.dialects.losses import own_extras
+from retinue.errors import AccessDenied, InvalidInput
 from retinue.orchestration.synthesise import RUN_AGENT
+
+_LONGEST_PEM: Final = 16_384
+"""Bytes."""
 
 CARD_PATH: Final = "/.well-known/agent-card.json"
 _BINDINGS: Final = ("JSONRPC", "HTTP+JSON")
@@ -55,6 +72,44 @@ def whole_card(
         "skills": skills,
     }
     return _with_places(card, address, versions, needs_key=needs_key)
+
+
+def card_signature(card: str, key: PyJWK) -> JsonMapping:
+    """What signs a card: a JWS over RFC 8785 of what a reader of 1.0 reads of it.
+
+    Args:
+        card: The card, without signatures.
+        key: The private key, with its id.
+    """
+    header: Any = {"alg": key.algorithm_name, "kid": key.key_id, "typ": "JOSE"}
+    words: Any = json.loads(card)
+    return MessageToDict(create_agent_card_signer(key, header)(parse_agent_card(words)).signatures[0])
+
+
+def read_card_key(path: Path) -> PyJWK:
+    """The private key that signs cards. Its id is its thumbprint (RFC 7638), which everybody can compute.
+
+    Args:
+        path: A PEM file with a key for ES256.
+
+    Raises:
+        MissingFile: There is no such file.
+        AccessDenied: Others may read it.
+        InvalidInput: It holds no such key.
+    """
+    pem = read_bytes(path, max_bytes=_LONGEST_PEM)
+    if path.stat().st_mode & 0o077:
+        raise AccessDenied(f"The key {str(path)!r} can be read by others.", hint=f"Run `chmod 600 {path}`.")
+    try:
+        private = load_pem_private_key(pem, None)
+    except (ValueError, TypeError):  # the second when it needs a password
+        private = None
+    if not (isinstance(private, EllipticCurvePrivateKey) and isinstance(private.curve, SECP256R1)):
+        hint = "Make one: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out card.pem`."
+        raise InvalidInput(f"{str(path)!r} is no private key of P-256 in PEM without a password.", hint=hint)
+    words = ECAlgorithm.to_jwk(private, as_dict=True)
+    public = json.dumps({name: words[name] for name in ("crv", "kty", "x", "y")})
+    return PyJWK({**words, "kid": base64url_encode(hashlib.sha256(public.encode()).digest()).decode()})
 
 
 def input_modes(definition: Definition | None) -> frozenset[str]:

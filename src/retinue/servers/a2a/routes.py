@@ -5,12 +5,14 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from email.utils import formatdate
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from a2a.server.routes.common import ServerCallContextBuilder
 from a2a.utils.constants import VERSION_HEADER
+from jwt import PyJWK
 from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,7 +22,7 @@ from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.dialects.a2a.wire import ERRORS, is_exact, keeps_digits
 from retinue.errors import InvalidInput, ParseError, RetinueError
-from retinue.servers.a2a.cards import CARD_PATH, agent_card, whole_card
+from retinue.servers.a2a.cards import CARD_PATH, agent_card, card_signature, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
 from retinue.servers.a2a.handler import CALL, AgentHandler
 from retinue.servers.a2a.messages import Call
@@ -47,6 +49,8 @@ VERSIONS: Final = ("1.0", "0.3")
 PATH: Final = "/a2a"
 CARD_S: Final = 60
 """How long a client may keep a card, in seconds."""
+_SIGNATURES: Final = 1_000
+"""Signatures that are kept: each is another, and a card that has not changed must not look as if it had."""
 _AGENT: Final = "/agents/{category}/{agent}"
 _TYPES: Final = frozenset({JSON, "application/a2a+json"})
 _CARD_METHODS: Final = {"GetExtendedAgentCard": "1.0", "agent/getAuthenticatedExtendedCard": "0.3"}
@@ -103,15 +107,24 @@ class A2aDoor:
         service: Where tasks run.
         base_url: The public address, for cards and links.
         versions: The versions of the protocol that are spoken.
+        card_key: Signs the cards.
 
     Attributes:
         routes: These come before those of the HTTP door: it takes any word for a skill.
     """
 
-    def __init__(self, service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> None:
+    def __init__(
+        self,
+        service: Service,
+        *,
+        base_url: str = "",
+        versions: Sequence[str] = VERSIONS,
+        card_key: PyJWK | None = None,
+    ) -> None:
         # What the SDK logs quotes requests, and what goes wrong is logged here.
         logging.getLogger("a2a").setLevel(logging.CRITICAL)
         self._service, self._base_url, self._versions = service, base_url, tuple(versions)
+        self._sign = card_key and lru_cache(_SIGNATURES)(partial(card_signature, key=card_key))
         self._push = PushSender(service)
         self._handler = AgentHandler(service, self._push)
         self._began = formatdate(usegmt=True)  # no agent changes while it is served
@@ -161,12 +174,11 @@ class A2aDoor:
             has_key = "authorization" in request.headers or "x-api-key" in request.headers
             if not has_key and not admission.anonymous:
                 call = Call(ANONYMOUS, None, f"{self._base_url or str(request.base_url).rstrip('/')}{PATH}")
-                card = whole_card([], call.address, self._versions, needs_key=True)
             else:
                 caller = admission.authenticate(request.headers)
                 admission.check_rate(caller)
-                card = self._card_for(self._call(request, caller))
-            return self._cached(request, json.dumps(card))
+                call = self._call(request, caller)
+            return self._cached(request, json.dumps(self._card_for(call)))
         except (HttpError, RetinueError) as error:
             return error_response(error)
 
@@ -196,9 +208,11 @@ class A2aDoor:
     def _card_for(self, call: Call) -> Any:
         needs_key = not self._service.admission.anonymous
         if call.agent is not None:
-            return agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
-        definitions = self._service.agents(call.caller, DOOR)
-        return whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+            card = agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
+        else:
+            definitions = [] if call.caller is ANONYMOUS else self._service.agents(call.caller, DOOR)
+            card = whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+        return card if self._sign is None else {**card, "signatures": [self._sign(json.dumps(card))]}
 
     # Requests
 
