@@ -22,6 +22,7 @@ from retinue.contract.task import Task
 from retinue.dialects.a2a.wire import STRING_DATA
 from retinue.engine.journal import Journal
 from retinue.servers.a2a.cards import read_card_key
+from retinue.servers.a2a.grpc import GrpcServer
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
 from tests.servers.parts import Server, events_of, greet, running
@@ -34,7 +35,7 @@ BLOCKING: dict[str, Any] = {"streaming": False}
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=GREET, **BLOCKING)
             (answer,) = await send(client, proto_request(None, {"name": "Ada"}))
             task = answer["task"]
@@ -53,7 +54,7 @@ def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, s
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=GREET)
             events = await send(client, proto_request(None, {"name": "Ada"}))
             assert "task" in events[0]
@@ -68,7 +69,7 @@ def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=ASKER, **BLOCKING)
             (answer,) = await send(client, proto_request(None, {"topic": "rain"}))
             asked = answer["task"]
@@ -98,7 +99,7 @@ def test_a_stream_tells_a_question_once_and_ends_with_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_task_is_followed_and_canceled(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at="/agents/general/sleeper", **BLOCKING)
             wish = proto_request(None, {"seconds": 60.0})
             wish.configuration.return_immediately = True

@@ -43,6 +43,7 @@ def serve_agents(
     anonymous: str | None,
     doors: Sequence[str],
     a2a: str,
+    grpc_port: int | None,
     push_networks: Sequence[str],
     stdio: bool,
     effects: str,
@@ -57,27 +58,25 @@ def serve_agents(
     settings = project.settings
     cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
     local_key = ApiKey(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
-    is_open = anonymous or settings.get("serve.anonymous")
     keys, is_local = KeyStore(user_paths.state_dir()), _is_loopback(host)
     versions = _versions_of(a2a, A2A_VERSIONS)
-    _check_networks(push_networks)
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
+    _check_a2a(push_networks, may_speak_grpc=grpc_port is None or ("1.0" in versions and "a2a" in opened))
     for door in () if doors or stdio else DOORS.keys() - set(opened):
         echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
     _check_addresses(host, public_url, has_keys=stdio or is_local or keys.has_keys())
     if paths:
         project = replace(project, registry=_registry_of(paths, project))
     card_key = _read_card_key(settings.get("serve.card_key")) if "a2a" in opened and not stdio else None
-    active = ""
-    if path := active_path():
-        project, active = with_module(project, path)
+    path = active_path()
+    project, active = with_module(project, path) if path else (project, "")
     report_notes(project)
     log = logging.StreamHandler()
     log.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logging.getLogger("retinue.servers").addHandler(log)
     admission = Admission(
         keys,
-        anonymous=is_local and is_open == "read",
+        anonymous=is_local and (anonymous or settings.get("serve.anonymous")) == "read",
         models=project.configured_models,
         timeout_s=settings.get("serve.timeout_s"),
     )
@@ -108,9 +107,10 @@ def serve_agents(
                     active=active,
                     doors=opened,
                     a2a=versions,
+                    grpc_port=grpc_port,
                     push_networks=push_networks,
                     card_key=card_key,
-                    on_ready=partial(_report_ready, opened),
+                    on_ready=partial(_report_ready, opened, grpc_port),
                 )
 
     asyncio.run(main())
@@ -140,9 +140,11 @@ def _read_card_key(file: str) -> "PyJWK | None":
     return key
 
 
-def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:
+def _report_ready(doors: "tuple[Door, ...]", grpc_port: int | None, address: str, agents: int, resumed: int) -> None:
     places = {"http": f"docs: {address}/docs", "a2a": f"A2A: {address}/a2a", "mcp": f"MCP: {address}/mcp"}
     echo_err(f"Serving {plural(agents, 'agent')} on {address}  ({', '.join(places[door] for door in doors)})")
+    if grpc_port is not None:
+        echo_err(f"A2A over gRPC is on port {grpc_port}.")
     if resumed:
         echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
     echo_err("Stop with Ctrl-C.")
@@ -158,7 +160,9 @@ def _versions_of(text: str, all_versions: Sequence[str]) -> tuple[str, ...]:
     return versions
 
 
-def _check_networks(networks: Sequence[str]) -> None:
+def _check_a2a(networks: Sequence[str], *, may_speak_grpc: bool) -> None:
+    if not may_speak_grpc:
+        raise InvalidInput("gRPC is spoken by the door `a2a`, in 1.0.", hint="Leave `--grpc-port` out.")
     for network in networks:
         try:
             ipaddress.ip_network(network)

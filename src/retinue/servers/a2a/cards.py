@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from a2a.client.card_resolver import parse_agent_card
+from a2a.types.a2a_pb2 import AgentCard
 from a2a.utils.signing import create_agent_card_signer
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -34,7 +35,9 @@ CARD_PATH: Final = "/.well-known/agent-card.json"
 _BINDINGS: Final = ("JSONRPC", "HTTP+JSON")
 
 
-def agent_card(definition: Definition, address: str, versions: Sequence[str], *, needs_key: bool) -> JsonMapping:
+def agent_card(
+    definition: Definition, address: str, versions: Sequence[str], *, needs_key: bool, grpc: str = ""
+) -> JsonMapping:
     """The card of one agent, as it stands here; what a card elsewhere said of other places is not repeated.
 
     Args:
@@ -42,14 +45,19 @@ def agent_card(definition: Definition, address: str, versions: Sequence[str], *,
         address: Where it is reached.
         versions: The versions of the protocol that are spoken there, the best first.
         needs_key: Nobody is let in without a key.
+        grpc: Where gRPC is spoken, `host:port`. There the agent is a tenant.
     """
     own = own_extras(definition.extras, "a2a")
     extras = {key: each for key, each in own.items() if key.endswith("Modes") or key.startswith("/skills/")}
-    return _with_places(build_card(definition, extras), address, versions, needs_key=needs_key)
+    card = _with_places(build_card(definition, extras), address, versions, needs_key=needs_key, grpc=grpc)
+    for each in card["supportedInterfaces"]:
+        if each["protocolBinding"] == "GRPC":
+            each["tenant"] = definition.name
+    return card
 
 
 def whole_card(
-    definitions: Sequence[Definition], address: str, versions: Sequence[str], *, needs_key: bool
+    definitions: Sequence[Definition], address: str, versions: Sequence[str], *, needs_key: bool, grpc: str = ""
 ) -> JsonMapping:
     """The card of all agents together. A skill is named with its agent, `agent.skill`; other words are routed."""
     skills: list[Any] = []
@@ -71,7 +79,7 @@ def whole_card(
         "defaultOutputModes": [*MODES],
         "skills": skills,
     }
-    return _with_places(card, address, versions, needs_key=needs_key)
+    return _with_places(card, address, versions, needs_key=needs_key, grpc=grpc)
 
 
 def card_signature(card: str, key: PyJWK) -> JsonMapping:
@@ -82,8 +90,13 @@ def card_signature(card: str, key: PyJWK) -> JsonMapping:
         key: The private key, with its id.
     """
     header: Any = {"alg": key.algorithm_name, "kid": key.key_id, "typ": "JOSE"}
+    return MessageToDict(create_agent_card_signer(key, header)(read_card(card)).signatures[0])
+
+
+def read_card(card: str) -> AgentCard:
+    """A card as a reader of 1.0 reads it."""
     words: Any = json.loads(card)
-    return MessageToDict(create_agent_card_signer(key, header)(parse_agent_card(words)).signatures[0])
+    return parse_agent_card(words)
 
 
 def read_card_key(path: Path) -> PyJWK:
@@ -123,7 +136,7 @@ def input_modes(definition: Definition | None) -> frozenset[str]:
 
 
 def _with_places(
-    card: JsonObject | JsonMapping, address: str, versions: Sequence[str], *, needs_key: bool
+    card: JsonObject | JsonMapping, address: str, versions: Sequence[str], *, needs_key: bool, grpc: str
 ) -> JsonMapping:
     """The card with where and how its agent is reached; what readers of 0.3 look for stands beside it."""
     modes = {"inputModes": card["defaultInputModes"], "outputModes": card["defaultOutputModes"]}
@@ -140,6 +153,8 @@ def _with_places(
             "key": {"httpAuthSecurityScheme": {"scheme": "Bearer", "description": "A key of this server."}}
         },
     }
+    if grpc:
+        modern["supportedInterfaces"].append({"url": grpc, "protocolBinding": "GRPC", "protocolVersion": "1.0"})
     capabilities: Any = card["capabilities"]
     modern["capabilities"] = {
         **capabilities,

@@ -3,10 +3,11 @@
 import hashlib
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import formatdate
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
@@ -43,6 +44,9 @@ from retinue.servers.requests import (
     routes,
 )
 from retinue.servers.service import Service
+
+if TYPE_CHECKING:
+    from retinue.servers.a2a.grpc import GrpcServer
 
 VERSIONS: Final = ("1.0", "0.3")
 
@@ -108,6 +112,7 @@ class A2aDoor:
         base_url: The public address, for cards and links.
         versions: The versions of the protocol that are spoken.
         card_key: Signs the cards.
+        grpc: Where gRPC comes in too.
 
     Attributes:
         routes: These come before those of the HTTP door: it takes any word for a skill.
@@ -120,13 +125,17 @@ class A2aDoor:
         base_url: str = "",
         versions: Sequence[str] = VERSIONS,
         card_key: PyJWK | None = None,
+        grpc: "GrpcServer | None" = None,
     ) -> None:
         # What the SDK logs quotes requests, and what goes wrong is logged here.
         logging.getLogger("a2a").setLevel(logging.CRITICAL)
         self._service, self._base_url, self._versions = service, base_url, tuple(versions)
         self._sign = card_key and lru_cache(_SIGNATURES)(partial(card_signature, key=card_key))
         self._push = PushSender(service)
-        self._handler = AgentHandler(service, self._push)
+        self._handler = AgentHandler(service, self._push, self._card_for)
+        self._grpc = grpc
+        place = urlsplit(base_url)
+        self._grpc_address = f"{place.netloc.removesuffix(f':{place.port}')}:{grpc.port}" if grpc else ""
         self._began = formatdate(usegmt=True)  # no agent changes while it is served
         files = endpoint(service, DOOR, get_artifact)
         cards: list[BaseRoute] = []
@@ -145,10 +154,11 @@ class A2aDoor:
         """Send what the last server had no time for, and stop sending in the end."""
         del app
         await self._push.resume()
-        try:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._push.close)
+            if self._grpc is not None:
+                await stack.enter_async_context(self._grpc.serving(self._service, self._handler, self._tenant_call))
             yield
-        finally:
-            await self._push.close()
 
     def _protocol_routes(self, path: str) -> list[BaseRoute]:
         """JSON-RPC and HTTP+JSON under a path."""
@@ -206,12 +216,12 @@ class A2aDoor:
         return await self._guarded(respond, "http")(request)
 
     def _card_for(self, call: Call) -> Any:
-        needs_key = not self._service.admission.anonymous
+        places: Any = {"needs_key": not self._service.admission.anonymous, "grpc": self._grpc_address}
         if call.agent is not None:
-            card = agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
+            card = agent_card(call.agent.definition, call.address, self._versions, **places)
         else:
             definitions = [] if call.caller is ANONYMOUS else self._service.agents(call.caller, DOOR)
-            card = whole_card(definitions, call.address, self._versions, needs_key=needs_key)
+            card = whole_card(definitions, call.address, self._versions, **places)
         return card if self._sign is None else {**card, "signatures": [self._sign(json.dumps(card))]}
 
     # Requests
@@ -228,6 +238,19 @@ class A2aDoor:
             return Call(caller, None, f"{base_url}{PATH}")
         agent = agent_of(self._service, request, caller, DOOR)
         return Call(caller, agent, f"{base_url}{agent_path(agent)}{PATH}")
+
+    def _tenant_call(self, caller: Caller, tenant: str) -> Call:
+        """The same over gRPC, where an agent is a tenant.
+
+        Raises:
+            UnknownName: There is no such agent.
+            AccessDenied: The key does not open it.
+        """
+        if not tenant:
+            return Call(caller, None, f"{self._base_url}{PATH}")
+        agent = self._service.agent(tenant)
+        self._service.admission.check_agent(caller, agent.definition.name, DOOR)
+        return Call(caller, agent, f"{self._base_url}{agent_path(agent)}{PATH}")
 
     def _guarded(self, run: Endpoint, form: str) -> Endpoint:
         """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
