@@ -36,6 +36,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=data",
         "--extra=embed",
         "--extra=google",
+        "--extra=grpc",
         "--extra=llm",
         "--extra=local",
         "--extra=mcp",

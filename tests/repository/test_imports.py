@@ -11,7 +11,7 @@ from tests.repository.tree import ROOT, child_environment
 
 # The modules that each extra brings. What the core brings too (rich needs markdown-it-py) is nobody's extra.
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "a2a": ("a2a", "httpx"),
+    "a2a": ("a2a", "cryptography", "httpx", "jwt"),
     "bedrock": ("boto3", "genai_prices", "pydantic_ai"),
     "code": (
         "tree_sitter",
@@ -26,6 +26,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "durable": ("dbos",),
     "embed": ("fastembed", "loguru", "numpy"),
     "google": ("genai_prices", "pydantic_ai"),
+    "grpc": ("a2a", "grpc"),
     "llm": ("genai_prices", "pydantic_ai"),
     "local": ("genai_prices", "pydantic_ai", "xllamacpp"),
     "mcp": ("anyio", "httpx2", "mcp"),

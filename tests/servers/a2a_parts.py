@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import grpc.aio
 import httpx
 from a2a.client import Client, ClientConfig, ClientFactory
 from a2a.types import a2a_pb2 as pb
@@ -15,6 +16,7 @@ from tests.servers.parts import Server
 MODERN = {"A2A-Version": "1.0"}
 URN = "urn:retinue:definition:1"
 WAYS = [(binding, version) for binding in ("JSONRPC", "HTTP+JSON") for version in ("1.0", "0.3")]
+WAYS.append(("GRPC", "1.0"))
 
 
 async def client_of(
@@ -31,6 +33,8 @@ async def client_of(
     ]
     modern = {key: card[key] for key in ("name", "description", "version", "capabilities", "skills")}
     proto = ParseDict({**modern, "supportedInterfaces": interfaces}, pb.AgentCard(), ignore_unknown_fields=True)
+    if binding == "GRPC":
+        more["grpc_channel_factory"] = grpc.aio.insecure_channel
     config = ClientConfig(httpx_client=http, supported_protocol_bindings=[binding], **more)
     return ClientFactory(config).create(proto)
 

@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
+from jwt import PyJWK
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent, skill
@@ -26,6 +27,9 @@ from retinue.servers.server import listen, serve
 from retinue.servers.service import Service
 from retinue.tools.web.url import Guard
 from retinue.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from retinue.servers.a2a.grpc import GrpcServer
 
 SECRET = "password=hunter2 in /etc/secrets/db"
 SEEN: list[Task] = []
@@ -133,6 +137,8 @@ async def running(
     active: str = "",
     agents: tuple[Any, ...] = AGENTS,
     push: tuple[str, ...] = (),
+    card_key: PyJWK | None = None,
+    grpc: "GrpcServer | None" = None,
     **bounds: Any,
 ) -> AsyncGenerator[Server]:
     """A server of `agents`, whose state is in `folder`; it has stopped afterwards. It may push to the networks `push`."""
@@ -151,7 +157,7 @@ async def running(
             await service.resume_stalled()
             ready = asyncio.Event()
             address = f"http://127.0.0.1:{port_of(sock)}"
-            app = application(service, base_url=address)
+            app = application(service, base_url=address, card_key=card_key, grpc=grpc)
             serving = asyncio.create_task(serve(app, service, sock, on_ready=ready.set))
             await ready.wait()
             client = httpx.AsyncClient(base_url=address, trust_env=False, timeout=30)

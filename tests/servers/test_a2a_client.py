@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from a2a.client.card_resolver import A2ACardResolver, parse_agent_card
 from a2a.client.errors import A2AClientError
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2AError
+from a2a.utils.signing import InvalidSignaturesError, create_signature_verifier
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from retinue.agents.port import RunContext
 from retinue.agents.python import agent, skill
@@ -17,6 +21,8 @@ from retinue.contract.event import TextDelta
 from retinue.contract.task import Task
 from retinue.dialects.a2a.wire import STRING_DATA
 from retinue.engine.journal import Journal
+from retinue.servers.a2a.cards import read_card_key
+from retinue.servers.a2a.grpc import GrpcServer
 from retinue.tools.web.url import Guard
 from tests.servers.a2a_parts import URN, WAYS, call, client_of, proto_request, request, send, webhook
 from tests.servers.parts import Server, events_of, greet, running
@@ -29,7 +35,7 @@ BLOCKING: dict[str, Any] = {"streaming": False}
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=GREET, **BLOCKING)
             (answer,) = await send(client, proto_request(None, {"name": "Ada"}))
             task = answer["task"]
@@ -48,7 +54,7 @@ def test_a_message_becomes_a_task_that_is_done(tmp_path: Path, way: tuple[str, s
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=GREET)
             events = await send(client, proto_request(None, {"name": "Ada"}))
             assert "task" in events[0]
@@ -63,7 +69,7 @@ def test_a_stream_tells_a_task_from_its_beginning_to_its_end(tmp_path: Path, way
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_question_is_answered_by_a_further_message(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at=ASKER, **BLOCKING)
             (answer,) = await send(client, proto_request(None, {"topic": "rain"}))
             asked = answer["task"]
@@ -93,7 +99,7 @@ def test_a_stream_tells_a_question_once_and_ends_with_it(tmp_path: Path) -> None
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_a_task_is_followed_and_canceled(tmp_path: Path, way: tuple[str, str]) -> None:
     async def main() -> None:
-        async with running(tmp_path) as server:
+        async with running(tmp_path, grpc=GrpcServer("127.0.0.1", 0)) as server:
             client = await client_of(server, way, at="/agents/general/sleeper", **BLOCKING)
             wish = proto_request(None, {"seconds": 60.0})
             wish.configuration.return_immediately = True
@@ -462,5 +468,30 @@ def test_an_approval_is_never_asked_of_the_caller(tmp_path: Path) -> None:
             assert "delete" not in json.dumps(now["status"])
             refused = await call(server, "SendMessage", request("yes", taskId=task))
             assert refused["error"]["code"] == -32004
+
+    asyncio.run(main())
+
+
+def test_a_signed_card_is_accepted_as_it_is_served_and_refused_when_it_was_changed(tmp_path: Path) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    words = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    file = tmp_path / "card.pem"
+    file.write_bytes(private.private_bytes(*words))
+    file.chmod(0o600)
+    key = read_card_key(file)
+    public = private.public_key().public_bytes(words[0], serialization.PublicFormat.SubjectPublicKeyInfo)
+    verify = create_signature_verifier(lambda kid, _: public if kid == key.key_id else b"", ["ES256"])
+
+    async def main() -> None:
+        async with running(tmp_path, card_key=key) as server:
+            for at in ("", "/agents/house/desk"):
+                resolver = A2ACardResolver(server.client, f"{server.address}{at}")
+                assert (await resolver.get_agent_card(signature_verifier=verify)).signatures
+                first, again = [await server.client.get(f"{at}/.well-known/agent-card.json") for _ in range(2)]
+                assert first.headers["etag"] == again.headers["etag"]
+                for name in ("name", "supportedInterfaces", "skills"):
+                    changed = {**first.json(), name: first.json()[name][:-1]}
+                    with pytest.raises(InvalidSignaturesError):
+                        verify(parse_agent_card(changed))
 
     asyncio.run(main())

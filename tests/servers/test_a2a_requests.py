@@ -366,7 +366,11 @@ def test_the_door_can_be_alone_and_can_be_absent(tmp_path: Path, monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "complaint"),
-    [(("--a2a", "2.0"), "no version of A2A"), (("--push-network", "home"), "no network")],
+    [
+        (("--a2a", "2.0"), "no version of A2A"),
+        (("--push-network", "home"), "no network"),
+        (("--grpc-port", "50051", "--a2a", "0.3"), "gRPC"),
+    ],
 )
 def test_wrong_options_of_the_door_are_refused(tmp_path: Path, words: tuple[str, ...], complaint: str) -> None:
     (tmp_path / "work").mkdir()

@@ -12,12 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc
 import httpx
 import mcp_types as types
 import pytest
+from a2a.types import a2a_pb2 as pb, a2a_pb2_grpc
 
+from retinue.servers.server import listen
 from tests.cli.shell import run, start
 from tests.servers.mcp_parts import accept, client_of
+from tests.servers.parts import port_of
 
 pytestmark = pytest.mark.slow
 
@@ -167,6 +171,15 @@ def test_what_cannot_be_says_what_to_do(tmp_path: Path, folder: Path, words: tup
     assert done.returncode == 2
 
 
+def test_a_key_for_cards_must_be_one_and_private(tmp_path: Path, folder: Path) -> None:
+    file = tmp_path / "card.pem"
+    for mode, told in ((0o644, "chmod 600"), (0o600, "openssl genpkey")):
+        file.write_text("no key")
+        file.chmod(mode)
+        done = run(tmp_path, folder, "serve", "agents.py", RETINUE_SERVE_CARD_KEY=str(file))
+        assert (told in done.stderr, done.returncode) == (True, 2), done.stderr
+
+
 def test_what_one_caller_tells_an_agent_is_not_for_the_next(tmp_path: Path, folder: Path) -> None:
     told = run(tmp_path, folder, "ask", "personal_assistant", "remind me to water the plants tomorrow")
     assert told.returncode == 0, told.stderr
@@ -201,7 +214,9 @@ def test_a_run_whose_agents_are_not_here_is_left_for_a_server_that_has_them(tmp_
 def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
     json_rpc = {"jsonrpc": "2.0", "id": 1}
     modern = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
-    with serving(tmp_path, folder) as (_, client):
+    with listen("127.0.0.1", 0) as sock:
+        grpc_port = port_of(sock)
+    with serving(tmp_path, folder, "--grpc-port", str(grpc_port)) as (_, client):
         capabilities = client.get("/.well-known/agent.json").json()["capabilities"]
         assert [each["name"] for each in capabilities] == ["greet", "patient", "questioner"]
         assert client.post(capabilities[0]["endpoint"], json={"name": "Ada"}).json() == {"value": "Hello, Ada"}
@@ -211,6 +226,11 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
         send: dict[str, object] = {**json_rpc, "method": "SendMessage", "params": {"message": sent}}
         task = client.post(card["supportedInterfaces"][0]["url"], json=send, headers={"a2a-version": "1.0"}).json()
         assert task["result"]["task"]["status"]["message"]["parts"] == [{"text": "Hello, Ada"}]
+        assert card["supportedInterfaces"][-1]["url"] == f"127.0.0.1:{grpc_port}"
+        with grpc.insecure_channel(f"127.0.0.1:{grpc_port}") as channel:
+            generated: Any = a2a_pb2_grpc
+            got = generated.A2AServiceStub(channel).GetTask(pb.GetTaskRequest(id=task["result"]["task"]["id"]))
+            assert got.status.message.parts[0].text == "Hello, Ada"
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
         opened = client.post("/mcp", json={**json_rpc, "method": "initialize", "params": hello}, headers=modern)
         session = {**modern, "mcp-session-id": opened.headers["mcp-session-id"]}

@@ -33,6 +33,7 @@ EXTRAS: Final = {
     "durable": "dbos",
     "embed": "fastembed",
     "google": "google.genai",
+    "grpc": "grpc",
     "llm": "pydantic_ai",
     "local": "xllamacpp",
     "mcp": "mcp",

@@ -27,6 +27,8 @@ from retinue.servers.admission import FREE_USD, Admission
 from retinue.servers.keys import ApiKey, KeyStore
 
 if TYPE_CHECKING:
+    from jwt import PyJWK
+
     from retinue.servers.app import Door
 
 _FILES = DefinitionFolder(".", (".json", ".md", ".py"))
@@ -41,6 +43,7 @@ def serve_agents(
     anonymous: str | None,
     doors: Sequence[str],
     a2a: str,
+    grpc_port: int | None,
     push_networks: Sequence[str],
     stdio: bool,
     effects: str,
@@ -55,26 +58,25 @@ def serve_agents(
     settings = project.settings
     cost_usd = FREE_USD if max_cost_usd is None else max_cost_usd
     local_key = ApiKey(name="stdio", effects=_effects_of(effects), max_cost_usd=cost_usd)
-    is_open = anonymous or settings.get("serve.anonymous")
     keys, is_local = KeyStore(user_paths.state_dir()), _is_loopback(host)
     versions = _versions_of(a2a, A2A_VERSIONS)
-    _check_networks(push_networks)
     opened = cast("tuple[Door, ...]", tuple(doors)) or installed_doors()
+    _check_a2a(push_networks, may_speak_grpc=grpc_port is None or ("1.0" in versions and "a2a" in opened))
     for door in () if doors or stdio else DOORS.keys() - set(opened):
         echo_err(f"There is no door `{door}`. Install `retinue[{door}]`.")
     _check_addresses(host, public_url, has_keys=stdio or is_local or keys.has_keys())
     if paths:
         project = replace(project, registry=_registry_of(paths, project))
-    active = ""
-    if path := active_path():
-        project, active = with_module(project, path)
+    card_key = _read_card_key(settings.get("serve.card_key")) if "a2a" in opened and not stdio else None
+    path = active_path()
+    project, active = with_module(project, path) if path else (project, "")
     report_notes(project)
     log = logging.StreamHandler()
     log.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     logging.getLogger("retinue.servers").addHandler(log)
     admission = Admission(
         keys,
-        anonymous=is_local and is_open == "read",
+        anonymous=is_local and (anonymous or settings.get("serve.anonymous")) == "read",
         models=project.configured_models,
         timeout_s=settings.get("serve.timeout_s"),
     )
@@ -105,8 +107,10 @@ def serve_agents(
                     active=active,
                     doors=opened,
                     a2a=versions,
+                    grpc_port=grpc_port,
                     push_networks=push_networks,
-                    on_ready=partial(_report_ready, opened),
+                    card_key=card_key,
+                    on_ready=partial(_report_ready, opened, grpc_port),
                 )
 
     asyncio.run(main())
@@ -123,9 +127,24 @@ def _check_addresses(host: str, public_url: str, *, has_keys: bool) -> None:
         raise InvalidInput(f"{public_url!r} is not an address.", hint="Give `https://host` or `https://host/prefix`.")
 
 
-def _report_ready(doors: "tuple[Door, ...]", address: str, agents: int, resumed: int) -> None:
+def _read_card_key(file: str) -> "PyJWK | None":
+    """The key that signs cards, if there is one; its id is said."""
+    if not file:
+        return None
+    try:
+        from retinue.servers.a2a.cards import read_card_key
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a]`.") from None
+    key = read_card_key(Path(file).expanduser())
+    echo_err(f"The cards of A2A are signed with the key {key.key_id}.")
+    return key
+
+
+def _report_ready(doors: "tuple[Door, ...]", grpc_port: int | None, address: str, agents: int, resumed: int) -> None:
     places = {"http": f"docs: {address}/docs", "a2a": f"A2A: {address}/a2a", "mcp": f"MCP: {address}/mcp"}
     echo_err(f"Serving {plural(agents, 'agent')} on {address}  ({', '.join(places[door] for door in doors)})")
+    if grpc_port is not None:
+        echo_err(f"A2A over gRPC is on port {grpc_port}.")
     if resumed:
         echo_err(f"Going on with {plural(resumed, 'run')} that the last server left.")
     echo_err("Stop with Ctrl-C.")
@@ -141,7 +160,9 @@ def _versions_of(text: str, all_versions: Sequence[str]) -> tuple[str, ...]:
     return versions
 
 
-def _check_networks(networks: Sequence[str]) -> None:
+def _check_a2a(networks: Sequence[str], *, may_speak_grpc: bool) -> None:
+    if not may_speak_grpc:
+        raise InvalidInput("gRPC is spoken by the door `a2a`, in 1.0.", hint="Leave `--grpc-port` out.")
     for network in networks:
         try:
             ipaddress.ip_network(network)

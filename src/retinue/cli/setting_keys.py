@@ -131,6 +131,7 @@ KEYS: Final[Mapping[str, Key]] = {
     "serve.timeout_s": _user_key("seconds", 3600.0, "time limit of a task of a caller, in seconds"),
     "serve.question_timeout_s": _user_key("seconds", 3600.0, "how long a question waits for its caller, in seconds"),
     "serve.approval_timeout_s": _user_key("seconds", 600.0, "how long an approval waits for an operator, in seconds"),
+    "serve.card_key": _user_key("text", "", "PEM file of the private key that signs the cards of A2A"),
     "index.cache": _user_key("switch", True, "keep search indexes, and what definition files say, between runs"),
 }
 """Every setting there is, in the order in which it is shown."""

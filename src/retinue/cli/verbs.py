@@ -490,6 +490,7 @@ def stats() -> None:
     help="Doors to open; repeatable. [default: all]",
 )
 @click.option("--a2a", default="1.0,0.3", show_default=True, metavar="LIST", help="Versions of A2A to speak.")
+@click.option("--grpc-port", type=click.IntRange(1, 65535), help="Speak A2A 1.0 over gRPC too, on this port.")
 @click.option(
     "--push-network",
     "push_networks",

@@ -26,6 +26,9 @@ from retinue.servers.service import Service
 from retinue.tools.web.url import Guard as WebGuard
 
 if TYPE_CHECKING:
+    from jwt import PyJWK
+
+    from retinue.servers.a2a.grpc import GrpcServer
     from retinue.servers.mcp import McpDoor
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -51,6 +54,8 @@ def application(
     base_url: str = "",
     doors: Collection[Door] = ("http", "a2a", "mcp"),
     a2a: Sequence[str] = A2A_VERSIONS,
+    card_key: "PyJWK | None" = None,
+    grpc: "GrpcServer | None" = None,
 ) -> ASGIApp:
     """The doors behind their guard.
 
@@ -60,6 +65,8 @@ def application(
         base_url: Its public address, for cards.
         doors: Which doors there are.
         a2a: The versions of A2A that are spoken.
+        card_key: Signs the cards of A2A.
+        grpc: Where A2A is spoken over gRPC too.
 
     Raises:
         NotInstalled: A door needs a package that is not here.
@@ -71,7 +78,7 @@ def application(
     def make_a2a() -> LazyContent:
         from retinue.servers.a2a import A2aDoor  # noqa: PLC0415 - an optional package
 
-        return A2aDoor(service, base_url=base_url, versions=a2a)
+        return A2aDoor(service, base_url=base_url, versions=a2a, card_key=card_key, grpc=grpc)
 
     a2a_door = _LazyDoor(_A2A_PATHS, "retinue.servers.a2a", make_a2a, closing)
     mcp_door = _LazyDoor(_MCP_PATHS, "retinue.servers.mcp", partial(_mcp_door, service), closing)
@@ -84,8 +91,9 @@ def application(
     async def lifespan(_: object) -> AsyncGenerator[None]:
         async with anyio.create_task_group() as sessions:
             a2a_door.sessions = mcp_door.sessions = sessions
-            # What the last server has not sent is sent without anybody's asking.
-            if "a2a" in doors and service.journal is not None and await in_thread(service.journal.texts):
+            # What the last server has not sent is sent, and gRPC answered, without anybody's asking here.
+            has_unsent = service.journal is not None and await in_thread(service.journal.texts)
+            if "a2a" in doors and (grpc is not None or has_unsent):
                 await a2a_door.open()
             yield
             closing.set()
@@ -163,6 +171,14 @@ def _mcp_door(service: Service, local: Caller | None = None) -> "McpDoor":
     return McpDoor(service, local=local)
 
 
+def _grpc_server(host: str, port: int) -> "GrpcServer":
+    try:
+        from retinue.servers.a2a.grpc import GrpcServer  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise NotInstalled(f"`{error.name}` is not installed.", hint="Install `retinue[a2a,grpc]`.") from None
+    return GrpcServer(host, port)
+
+
 async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: ApiKey, stdout: IO[str]) -> None:
     """Serve the agents of an orchestrator to one MCP client on stdin and stdout, until it closes them.
 
@@ -191,7 +207,9 @@ async def run_server(
     active: str = "",
     doors: Collection[Door] = ("http", "a2a", "mcp"),
     a2a: Sequence[str] = A2A_VERSIONS,
+    grpc_port: int | None = None,
     push_networks: Sequence[str] = (),
+    card_key: "PyJWK | None" = None,
     on_ready: Callable[[str, int, int], None],
 ) -> None:
     """Serve the agents of an orchestrator until the process is told to stop; first, go on with runs that were left.
@@ -205,11 +223,14 @@ async def run_server(
         active: The agent that `run_agent` means; a goal for all when empty.
         doors: Which doors there are.
         a2a: The versions of A2A that are spoken.
+        grpc_port: The port where A2A is spoken over gRPC; nowhere when None.
         push_networks: Networks that updates of tasks may be sent to, although they are not public.
+        card_key: Signs the cards of A2A.
         on_ready: Told the address, the number of agents and of resumed runs.
 
     Raises:
         Unavailable: The address cannot be used.
+        NotInstalled: The package for gRPC is not here.
     """
     workspace = orchestrator.workspace
     root = str(workspace.root) if workspace is not None else ""
@@ -220,7 +241,8 @@ async def run_server(
         address = public_url or f"http://{name}:{sock.getsockname()[1]}"
         resumed = await service.resume_stalled()
         hosts = tuple(filter(None, (name.lower(), urlsplit(public_url).hostname)))
-        app = application(service, hosts=hosts, base_url=address, doors=doors, a2a=a2a)
+        grpc = None if grpc_port is None else _grpc_server(host, grpc_port)
+        app = application(service, hosts=hosts, base_url=address, doors=doors, a2a=a2a, card_key=card_key, grpc=grpc)
         await serve(
             app,
             service,

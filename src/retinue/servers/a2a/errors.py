@@ -1,17 +1,20 @@
 """Errors as A2A tells them: one of the protocol's own where it has one, and never the words of the SDK."""
 
+import logging
 from typing import Any, Final
 
-from a2a.utils.errors import A2A_REASON_TO_ERROR, A2AError, InternalError as A2AInternalError
+from a2a.utils.errors import A2A_REASON_TO_ERROR, A2AError, InternalError as A2AInternalError, InvalidParamsError
 from starlette.responses import Response
 
 from retinue.contract import json
 from retinue.contract.fault import Fault
 from retinue.dialects import a2a
 from retinue.dialects.a2a.wire import FAULTS
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InternalError, InvalidInput, RetinueError
 from retinue.servers.errors import JSON, HttpError, error_response, public_error
 from retinue.servers.service import UnknownRun
+
+_LOGGER: Final = logging.getLogger("retinue.servers")
 
 
 class Refusal(InvalidInput):
@@ -57,6 +60,18 @@ def fault_of(error: RetinueError) -> Fault:
     else:
         return fault
     return fault.model_copy(update={"detail": {**fault.detail, "reason": reason}})
+
+
+def refusal_of(error: BaseException | None) -> RetinueError:
+    """What a failure is called: one of ours as it is; any other is logged, and nothing of it is told."""
+    if isinstance(error, InvalidParamsError):  # of the SDK's own check, which names fields of the protocol
+        facts: Any = getattr(error, "data", None) or {}
+        fields = ", ".join(sorted({f"`{each['field']}`" for each in facts.get("errors", [])}))
+        return InvalidInput(f"These are required: {fields}.", hint="See the protocol at https://a2a-protocol.org.")
+    if isinstance(error, RetinueError):
+        return error
+    _LOGGER.error("a request of A2A failed", exc_info=error)
+    return InternalError("The server failed.")
 
 
 def sdk_error(error: RetinueError) -> A2AError:

@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -12,21 +11,21 @@ from typing import Any, Final, TypeVar
 from a2a.server.context import ServerCallContext
 from a2a.server.request_handlers.request_handler import RequestHandler
 from a2a.types import a2a_pb2 as pb
-from a2a.utils.errors import A2AError, InvalidParamsError
+from a2a.utils.errors import A2AError
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message import Message as ProtoMessage
 
+from retinue.contract import json
 from retinue.contract.model import JsonMapping
 from retinue.engine.base import RunFilter, RunRecord
-from retinue.errors import InternalError, InvalidInput, RetinueError
-from retinue.servers.a2a.errors import Refusal, sdk_error
+from retinue.errors import InvalidInput, RetinueError
+from retinue.servers.a2a.cards import read_card
+from retinue.servers.a2a.errors import Refusal, refusal_of, sdk_error
 from retinue.servers.a2a.messages import Call, take_message
 from retinue.servers.a2a.push import PushSender
 from retinue.servers.a2a.tasks import CONTEXT_LABEL, DOOR, context_of, state_of, task_json, updates, wait_until_settled
 from retinue.servers.service import Service
-
-_LOGGER: Final = logging.getLogger("retinue.servers")
 
 CALL: Final = "retinue.call"
 """The key under which the call stands in the scope of a request, and in the state of the SDK's context."""
@@ -47,16 +46,9 @@ def _proto(kind: type[ProtoT], value: Mapping[str, Any]) -> ProtoT:
 
 
 def _failed(call: Call, error: Exception) -> A2AError:
-    """What the SDK is told of a failure; the call keeps it, for whoever writes the answer."""
-    if isinstance(error, InvalidParamsError):  # of the SDK's own check, which names fields of the protocol
-        facts: Any = getattr(error, "data", None) or {}
-        fields = ", ".join(sorted({f"`{each['field']}`" for each in facts.get("errors", [])}))
-        error = InvalidInput(f"These are required: {fields}.", hint="See the protocol at https://a2a-protocol.org.")
-    if not isinstance(error, RetinueError):
-        _LOGGER.error("a request of A2A failed", exc_info=error)
-        error = InternalError("The server failed.")
-    call.failure = error
-    return sdk_error(error)
+    """What the SDK is told of a failure; the call keeps what we say of it, for whoever writes the answer."""
+    call.failure = refusal_of(error)
+    return sdk_error(call.failure)
 
 
 def _checked(
@@ -70,8 +62,8 @@ def _checked(
         try:
             validate_proto_required_fields(params)
             return await method(self, params, call)
-        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
-            raise _failed(call, error) from None
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, which logs what is not ours
+            raise _failed(call, error) from call.failure
 
     return run
 
@@ -82,10 +74,11 @@ class AgentHandler(RequestHandler):
     Args:
         service: Where tasks run.
         push: Sends updates to addresses.
+        card_of: Gives the card for a call.
     """
 
-    def __init__(self, service: Service, push: PushSender) -> None:
-        self._service, self._push = service, push
+    def __init__(self, service: Service, push: PushSender, card_of: Callable[[Call], JsonMapping]) -> None:
+        self._service, self._push, self._card_of = service, push, card_of
 
     # Messages
 
@@ -123,8 +116,8 @@ class AgentHandler(RequestHandler):
             async with aclosing(updates(self._service, record, call.address, after_ns=after_ns)) as stream:
                 async for update in stream:
                     yield _event(update)
-        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
-            raise _failed(call, error) from None
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, which logs what is not ours
+            raise _failed(call, error) from call.failure
 
     async def on_subscribe_to_task(
         self, params: pb.SubscribeToTaskRequest, context: ServerCallContext
@@ -139,8 +132,8 @@ class AgentHandler(RequestHandler):
             async with aclosing(updates(self._service, record, call.address, to_the_end=True)) as stream:
                 async for update in stream:
                     yield _event(update)
-        except Exception as error:  # noqa: BLE001 - told by `_failed`, and what is not ours is logged
-            raise _failed(call, error) from None
+        except Exception as error:  # noqa: BLE001 - told by `_failed`, which logs what is not ours
+            raise _failed(call, error) from call.failure
 
     async def _take(self, params: pb.SendMessageRequest, call: Call) -> tuple[str, int]:
         configuration = params.configuration
@@ -264,9 +257,9 @@ class AgentHandler(RequestHandler):
 
     @_checked
     async def on_get_extended_agent_card(self, params: pb.GetExtendedAgentCardRequest, call: Call) -> pb.AgentCard:
-        """Never asked: cards do not go through protobuf, and are answered before."""
-        del params, call
-        raise Refusal("UNSUPPORTED_OPERATION", "Get the card from its own address.")
+        """The card, for gRPC only: protobuf makes `1.0` of the `1` of a schema, so the others answer without this."""
+        del params
+        return read_card(json.dumps(self._card_of(call)))
 
 
 def _event(update: JsonMapping) -> Any:

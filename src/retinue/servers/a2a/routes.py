@@ -3,15 +3,17 @@
 import hashlib
 import logging
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from email.utils import formatdate
-from functools import partial
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from a2a.server.context import ServerCallContext
 from a2a.server.routes import create_jsonrpc_routes, create_rest_routes
 from a2a.server.routes.common import ServerCallContextBuilder
 from a2a.utils.constants import VERSION_HEADER
+from jwt import PyJWK
 from sse_starlette import EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,7 +23,7 @@ from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.dialects.a2a.wire import ERRORS, is_exact, keeps_digits
 from retinue.errors import InvalidInput, ParseError, RetinueError
-from retinue.servers.a2a.cards import CARD_PATH, OLDER_KEYS, agent_card, whole_card
+from retinue.servers.a2a.cards import CARD_PATH, OLDER_KEYS, agent_card, card_signature, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
 from retinue.servers.a2a.handler import CALL, AgentHandler
 from retinue.servers.a2a.messages import Call
@@ -43,11 +45,16 @@ from retinue.servers.requests import (
 )
 from retinue.servers.service import Service
 
+if TYPE_CHECKING:
+    from retinue.servers.a2a.grpc import GrpcServer
+
 VERSIONS: Final = ("1.0", "0.3")
 
 PATH: Final = "/a2a"
 CARD_S: Final = 60
 """How long a client may keep a card, in seconds."""
+_SIGNATURES: Final = 1_000
+"""Signatures that are kept: each is another, and a card that has not changed must not look as if it had."""
 _AGENT: Final = "/agents/{category}/{agent}"
 _TYPES: Final = frozenset({JSON, "application/a2a+json"})
 _CARD_METHODS: Final = {"GetExtendedAgentCard": "1.0", "agent/getAuthenticatedExtendedCard": "0.3"}
@@ -104,17 +111,31 @@ class A2aDoor:
         service: Where tasks run.
         base_url: The public address, for cards and links.
         versions: The versions of the protocol that are spoken.
+        card_key: Signs the cards.
+        grpc: Where gRPC comes in too.
 
     Attributes:
         routes: These come before those of the HTTP door: it takes any word for a skill.
     """
 
-    def __init__(self, service: Service, *, base_url: str = "", versions: Sequence[str] = VERSIONS) -> None:
+    def __init__(
+        self,
+        service: Service,
+        *,
+        base_url: str = "",
+        versions: Sequence[str] = VERSIONS,
+        card_key: PyJWK | None = None,
+        grpc: "GrpcServer | None" = None,
+    ) -> None:
         # What the SDK logs quotes requests, and what goes wrong is logged here.
         logging.getLogger("a2a").setLevel(logging.CRITICAL)
         self._service, self._base_url, self._versions = service, base_url, tuple(versions)
+        self._sign = card_key and lru_cache(_SIGNATURES)(partial(card_signature, key=card_key))
         self._push = PushSender(service)
-        self._handler = AgentHandler(service, self._push)
+        self._handler = AgentHandler(service, self._push, self._card_for)
+        self._grpc = grpc
+        place = urlsplit(base_url)
+        self._grpc_address = f"{place.netloc.removesuffix(f':{place.port}')}:{grpc.port}" if grpc else ""
         self._began = formatdate(usegmt=True)  # no agent changes while it is served
         files = endpoint(service, DOOR, get_artifact)
         cards: list[BaseRoute] = []
@@ -133,10 +154,11 @@ class A2aDoor:
         """Send what the last server had no time for, and stop sending in the end."""
         del app
         await self._push.resume()
-        try:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._push.close)
+            if self._grpc is not None:
+                await stack.enter_async_context(self._grpc.serving(self._service, self._handler, self._tenant_call))
             yield
-        finally:
-            await self._push.close()
 
     def _protocol_routes(self, path: str) -> list[BaseRoute]:
         """JSON-RPC and HTTP+JSON under a path."""
@@ -162,12 +184,11 @@ class A2aDoor:
             has_key = "authorization" in request.headers or "x-api-key" in request.headers
             if not has_key and not admission.anonymous:
                 call = Call(ANONYMOUS, None, f"{self._base_url or str(request.base_url).rstrip('/')}{PATH}")
-                card = whole_card([], call.address, self._versions, needs_key=True)
             else:
                 caller = admission.authenticate(request.headers)
                 admission.check_rate(caller)
-                card = self._card_for(self._call(request, caller))
-            return self._cached(request, json.dumps(card))
+                call = self._call(request, caller)
+            return self._cached(request, json.dumps(self._card_for(call)))
         except (HttpError, RetinueError) as error:
             return error_response(error)
 
@@ -196,13 +217,15 @@ class A2aDoor:
 
     def _card_for(self, call: Call, version: str = "") -> Any:
         """The card of an agent or of all; whoever asks by the methods of 1.0 needs no words of 0.3."""
-        needs_key = not self._service.admission.anonymous
+        places: Any = {"needs_key": not self._service.admission.anonymous, "grpc": self._grpc_address}
         if call.agent is not None:
-            card = agent_card(call.agent.definition, call.address, self._versions, needs_key=needs_key)
+            card = agent_card(call.agent.definition, call.address, self._versions, **places)
         else:
-            definitions = self._service.agents(call.caller, DOOR)
-            card = whole_card(definitions, call.address, self._versions, needs_key=needs_key)
-        return {key: each for key, each in card.items() if key not in OLDER_KEYS} if version == "1.0" else card
+            definitions = [] if call.caller is ANONYMOUS else self._service.agents(call.caller, DOOR)
+            card = whole_card(definitions, call.address, self._versions, **places)
+        if version == "1.0":
+            card = {key: each for key, each in card.items() if key not in OLDER_KEYS}
+        return card if self._sign is None else {**card, "signatures": [self._sign(json.dumps(card))]}
 
     # Requests
 
@@ -218,6 +241,19 @@ class A2aDoor:
             return Call(caller, None, f"{base_url}{PATH}")
         agent = agent_of(self._service, request, caller, DOOR)
         return Call(caller, agent, f"{base_url}{agent_path(agent)}{PATH}")
+
+    def _tenant_call(self, caller: Caller, tenant: str) -> Call:
+        """The same over gRPC, where an agent is a tenant.
+
+        Raises:
+            UnknownName: There is no such agent.
+            AccessDenied: The key does not open it.
+        """
+        if not tenant:
+            return Call(caller, None, f"{self._base_url}{PATH}")
+        agent = self._service.agent(tenant)
+        self._service.admission.check_agent(caller, agent.definition.name, DOOR)
+        return Call(caller, agent, f"{self._base_url}{agent_path(agent)}{PATH}")
 
     def _guarded(self, run: Endpoint, form: str) -> Endpoint:
         """`run`, with everything before it that the SDK leaves open, and with errors in our words."""
