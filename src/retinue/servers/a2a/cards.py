@@ -130,6 +130,15 @@ def read_card_key(path: Path) -> PyJWK:
     return PyJWK({**words, "kid": base64url_encode(hashlib.sha256(public.encode()).digest()).decode()})
 
 
+def modern_card(card: JsonMapping) -> JsonMapping:
+    """A card without the words that only readers of 0.3 look for."""
+    schemes = {
+        name: {key: each for key, each in scheme.items() if key not in {"type", "scheme"}}
+        for name, scheme in card["securitySchemes"].items()
+    }
+    return {key: each for key, each in card.items() if key not in OLDER_KEYS} | {"securitySchemes": schemes}
+
+
 def input_modes(definition: Definition | None) -> frozenset[str]:
     """The media types that an agent takes: as its card says."""
     own = {} if definition is None else own_extras(definition.extras, "a2a")

@@ -23,7 +23,7 @@ from retinue.contract import json
 from retinue.contract.json import JsonValue
 from retinue.dialects.a2a.wire import ERRORS, is_exact, keeps_digits
 from retinue.errors import InvalidInput, ParseError, RetinueError
-from retinue.servers.a2a.cards import CARD_PATH, OLDER_KEYS, agent_card, card_signature, whole_card
+from retinue.servers.a2a.cards import CARD_PATH, agent_card, card_signature, modern_card, whole_card
 from retinue.servers.a2a.errors import Refusal, refusal_response, sdk_refusal
 from retinue.servers.a2a.handler import CALL, AgentHandler
 from retinue.servers.a2a.messages import Call
@@ -223,8 +223,7 @@ class A2aDoor:
         else:
             definitions = [] if call.caller is ANONYMOUS else self._service.agents(call.caller, DOOR)
             card = whole_card(definitions, call.address, self._versions, **places)
-        if version == "1.0":
-            card = {key: each for key, each in card.items() if key not in OLDER_KEYS}
+        card = modern_card(card) if version == "1.0" else card
         return card if self._sign is None else {**card, "signatures": [self._sign(json.dumps(card))]}
 
     # Requests
