@@ -295,8 +295,8 @@ def test_a_markdown_agent_is_judged_by_what_a_model_makes_of_it(
     assert retinue(*asked, "--model=small").code == 8
 
 
-def test_a_url_where_nothing_is_spoken_says_what_was_asked_and_what_came(retinue: Give, folder: Path) -> None:
+def test_a_url_where_nobody_answers_says_what_was_asked_and_what_came(retinue: Give, folder: Path) -> None:
     said = retinue("check", "http://127.0.0.1:1/agents/a")
-    assert said.code == 2
-    assert "Nothing that can be judged is spoken at 'http://127.0.0.1:1/agents/a'." in said.err
-    assert "GET /agents/a/.well-known/agent-card.json: '127.0.0.1' cannot be reached" in said.err
+    assert said.code == 4
+    assert "Nobody answers at 'http://127.0.0.1:1/agents/a'." in said.err
+    assert "GET /agents/a/.well-known/agent-card.json: '127.0.0.1:1' cannot be reached" in said.err
