@@ -101,6 +101,7 @@ def test_its_question_reaches_a_person_and_the_answer_goes_back(tmp_path: Path, 
 
     result, person = asyncio.run(ask())
     assert [each.text for each in person.asked] == ["What of cats?"]
+    assert result.outcome == "success", result.fault
     assert "You said that they purr" in str(result.data), result.fault
 
 
@@ -153,7 +154,8 @@ def test_the_whole_takes_a_task_in_words(tmp_path: Path, place: str) -> None:
             return (await called(server, place, "", skill="tasks", task="greet Ada"))[0]
 
     result = asyncio.run(ask())
-    assert "Hello, Ada" in str(result.data), result.fault
+    assert result.outcome == "success", result.fault
+    assert "Hello, Ada" in str(result.data)
 
 
 def test_a_key_is_sent_and_without_it_nobody_is_let_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,3 +201,26 @@ def test_skills_on_the_card_of_the_whole_have_their_parameters(tmp_path: Path) -
     assert (right.outcome, right.data) == ("success", "Hello, Ada"), right.fault
     assert wrong.fault is not None
     assert "peer" not in wrong.fault.detail
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_run_that_waited_for_an_answer_goes_on_with_the_same_task_there(tmp_path: Path, place: str) -> None:
+    class Absent(Person):
+        async def ask(self, question: Question) -> Answer | None:
+            self.asked.append(question)
+            return None
+
+    async def ask() -> tuple[Result, int]:
+        async with running(tmp_path) as server:
+            async with retinue.connect(there=f"{server.address}{place.format(agent='asker')}") as remote:
+                (there,) = remote.agents
+                task = Task(id="t", agent="there", skill="asker", parameters={"topic": "cats"})
+                async with Absent() as absent, Person() as person:
+                    await Boundary(Registry()).call_agent(there, task, absent)
+                    person.checkpoint = absent.checkpoint
+                    result = await Boundary(Registry()).call_agent(there, task, person)
+            return result, len(await server.engine.list())
+
+    result, runs = asyncio.run(ask())
+    assert (result.outcome, runs) == ("success", 1), result.fault
+    assert "You said that they purr" in str(result.data)

@@ -45,7 +45,6 @@ class A2aAgent:
         self._peer = peer
         self._web = client
         self._transport: ClientTransport | None = None
-
         skills = cast("list[JsonObject]", card.get("skills") or [])
         # A skill's name here is its id there, but for letters that no name of ours has.
         self._ids = {fold(each): each for skill in skills if isinstance(each := skill.get("id"), str)}

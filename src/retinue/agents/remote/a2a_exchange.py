@@ -172,7 +172,6 @@ class Exchange:
         """Have it canceled there, if it listens."""
         if not self.id or self.state in _FINAL_STATES:
             return
-
         with suppress(RetinueError, TimeoutError):
             async with asyncio.timeout(_GIVE_UP_S):
                 await self._call(self._transport.cancel_task(CancelTaskRequest(id=self.id)))

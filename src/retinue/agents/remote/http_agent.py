@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Final, cast
 from urllib.parse import urlencode
 
-from retinue.agents.port import Reply, RunContext
+from retinue.agents.port import ABSENT, Reply, RunContext
 from retinue.agents.remote.peer import Peer, outgoing_task, read_answer, remote_reply
 from retinue.contract import json
 from retinue.contract.definition import GENERIC_SKILL, Definition, Skill
@@ -107,7 +107,11 @@ class HttpAgent:
             await self._give_up(run)
             raise
         run.checkpoint.pop("task", None)
-        return remote_reply(parsed, context, self._peer, agent_http.NAME)
+        reply = remote_reply(parsed, context, self._peer, agent_http.NAME)
+        data, wants_object = reply.data, (skill.output_schema or {}).get("type") == "object"
+        if parsed.form == "task" and wants_object and data is not ABSENT and not isinstance(data, dict):
+            reply.data = {"value": data}  # as the route would have answered at once
+        return reply
 
     async def _post(self, skill: Skill, url: WebUrl, task: Task, run: RunContext) -> WebResponse:
         request = outgoing_task(task, self._definition, run.correction)

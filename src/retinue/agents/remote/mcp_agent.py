@@ -93,10 +93,8 @@ class McpAgent:
             version="1.0",
             skills=tuple(skills[:MAX_SKILLS]),
         )
-        self._definition, self.findings = (
-            checked_definition(own, name=name, place=place, has_generic=False),
-            tuple(findings),
-        )
+        self._definition = checked_definition(own, name=name, place=place, has_generic=False)
+        self.findings = tuple(findings)
 
     async def aclose(self) -> None:
         """Take leave of it."""
@@ -113,39 +111,39 @@ class McpAgent:
 
         skill = self.definition.skill_for(task.skill)
         assert skill is not None  # noqa: S101 - the boundary has looked it up
-        answers: types.InputResponses | None = None
-        state = cast("str | None", run.checkpoint.get("state"))
+        tool = self._tools[skill.name]
 
         async def report_progress(progress: float, total: float | None, message: str | None) -> None:
             run.emit(Progress(phase=one_line(message or "") or f"{progress:g}{f' of {total:g}' if total else ''}"))
 
+        async def use(
+            answers: "types.InputResponses | None" = None, state: str | None = None
+        ) -> "types.CallToolResult | types.InputRequiredResult":
+            return await self._connection.call(
+                tool, task.parameters, timeout_s=_TIMEOUT_S, answers=answers, state=state, on_progress=report_progress
+            )
+
+        waiting = run.checkpoint.get("waiting")  # what it asked before this run waited for an answer
         self._calls[run] = None
         try:
-            while True:
-                result = await self._connection.call(
-                    self._tools[skill.name],
-                    task.parameters,
-                    timeout_s=_TIMEOUT_S,
-                    answers=answers,
-                    state=state,
-                    on_progress=report_progress,
-                )
-                match self._calls[run]:
-                    case Question() as unanswered:
-                        return Reply(questions=(unanswered,))
-                    case RetinueError() as stopped:
-                        raise stopped
-                    case None:
-                        pass
-                if isinstance(result, types.CallToolResult):
-                    return _reply(result, self._connection.name)
-                state = result.request_state
-                answers = {}
+            result = await use() if waiting is None else types.InputRequiredResult.model_validate(waiting)
+            while not isinstance(result, types.CallToolResult):
+                run.checkpoint["waiting"] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+                answers: types.InputResponses = {}
                 for key, each in (result.input_requests or {}).items():
                     answer = await self._answer(each, run)
                     if isinstance(answer, Question):
                         return Reply(questions=(answer,))
                     answers[key] = answer
+                result = await use(answers, result.request_state)
+            match self._calls[run]:
+                case Question() as unanswered:
+                    return Reply(questions=(unanswered,))
+                case RetinueError() as stopped:
+                    raise stopped
+                case None:
+                    run.checkpoint.pop("waiting", None)
+                    return _reply(result, self._connection.name)
         finally:
             del self._calls[run]
 

@@ -133,7 +133,7 @@ def checked_definition(definition: Definition, *, name: str, place: str, has_gen
     return definition.model_copy(
         update={
             # A stranger does not choose a name among ours.
-            "name": fold(name) if name else f"remote_{definition.name}"[:MAX_NAME],
+            "name": fold(name) if name else f"remote_{definition.name}"[:MAX_NAME].rstrip("_"),
             "description": _marked(definition.description),
             "aliases": (),
             "wire_names": {},
