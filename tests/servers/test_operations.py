@@ -20,6 +20,8 @@ from retinue import telemetry
 from retinue.agents.port import RunContext
 from retinue.agents.python import agent
 from retinue.contract.event import Progress
+from retinue.engine.journal import Journal
+from retinue.errors import Unavailable
 from retinue.servers import server as server_module, service as service_module
 from retinue.servers.http import runs
 from tests.servers.parts import greet, message, running
@@ -215,7 +217,7 @@ def test_a_server_that_stops_takes_no_new_work_and_ends_its_streams(tmp_path: Pa
 
 
 def test_a_reader_that_does_not_read_is_cut_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "SEND_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(runs, "SEND_TIMEOUT_S", 4.0)
 
     @agent(effects=[])
     async def talker(run: RunContext) -> str:
@@ -237,7 +239,7 @@ def test_a_reader_that_does_not_read_is_cut_and_others_are_not(tmp_path: Path, m
                 deaf.settimeout(20)
                 deaf.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
                 heard = await server.client.get(path)
-                await asyncio.sleep(2)
+                await asyncio.sleep(6)
                 return await asyncio.to_thread(rest_of, deaf), heard.text
 
     def rest_of(deaf: socket.socket) -> int:
@@ -251,3 +253,20 @@ def test_a_reader_that_does_not_read_is_cut_and_others_are_not(tmp_path: Path, m
     received, heard = asyncio.run(read())
     assert heard.count("event: progress") == 3_000
     assert received < len(heard) / 2
+
+
+def test_a_history_that_cannot_be_opened_to_write_keeps_no_server_from_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(self: Journal) -> None:
+        del self
+        raise Unavailable("The disk is full.")
+
+    monkeypatch.setattr(Journal, "texts", refuse)
+
+    async def main() -> int:
+        async with running(tmp_path) as server:
+            return (await server.client.get("/.well-known/agent-card.json")).status_code
+
+    assert asyncio.run(main()) == 200
+    assert "The disk is full." in caplog.text

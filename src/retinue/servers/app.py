@@ -92,7 +92,7 @@ def application(
         async with anyio.create_task_group() as sessions:
             a2a_door.sessions = mcp_door.sessions = sessions
             # What the last server has not sent is sent, and gRPC answered, without anybody's asking here.
-            has_unsent = service.journal is not None and await in_thread(service.journal.texts)
+            has_unsent = bool(await service.unsent_texts())
             if "a2a" in doors and (grpc is not None or has_unsent):
                 await a2a_door.open()
             yield

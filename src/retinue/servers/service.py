@@ -468,6 +468,16 @@ class Service:
         finally:
             listeners.remove(_log_failure)
 
+    async def unsent_texts(self) -> Sequence[tuple[str, str, str]]:
+        """What an earlier server kept to be sent: run, name, text. None where the history cannot be read."""
+        if self.journal is None:
+            return []
+        try:
+            return await in_thread(self.journal.texts)
+        except RetinueError as error:
+            _LOGGER.warning("what an earlier server has not sent is not known: %s", error.message)
+            return []
+
     @property
     def journal(self) -> "Journal | None":
         """Where the engine keeps history, if it does."""

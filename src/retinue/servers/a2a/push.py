@@ -67,9 +67,7 @@ class PushSender:
 
     async def resume(self) -> None:
         """Go on where the last server stopped: with each task as it is by now. Something may be sent once more."""
-        if self.service.journal is None:
-            return
-        for run, name, text in await in_thread(self.service.journal.texts):
+        for run, name, text in await self.service.unsent_texts():
             try:
                 target, record = PushTarget.model_validate_json(text), await self.service.engine.get(run)
             except (ValueError, RetinueError):  # somebody has edited it, or the run is not there any more
