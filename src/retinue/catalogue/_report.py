@@ -14,7 +14,7 @@ from retinue.agents.port import Reply
 from retinue.catalogue._prose import code, first_of, markdown, one_line, plain_text, quote
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping, Model
-from retinue.contract.result import Outcome, Warned, WarningType
+from retinue.contract.result import Outcome, Usage, Warned, WarningType
 from retinue.contract.sanitize import printable
 from retinue.contract.table import Cell, Chart, Series, Table, TableColumn
 from retinue.contract.task import Question
@@ -89,6 +89,7 @@ class SkillReport:
         questions: What a person has to say first.
         unanswered: Why the task was rejected, if it was.
         appendix: Markdown below everything else, such as the SQL that was run or a diff.
+        usage: What was spent on models.
     """
 
     figures: JsonMapping = field(default_factory=dict[str, Any])
@@ -103,6 +104,7 @@ class SkillReport:
     questions: tuple[Question, ...] = ()
     unanswered: Fault | None = None
     appendix: str = ""
+    usage: Usage | None = None
 
     def add(self, topic: str, sentence: str, *, source: str = "", confidence: float | None = None) -> None:
         """Add a sentence of the answer."""
@@ -256,6 +258,7 @@ class SkillReport:
             "content": "\n\n".join(filter(None, blocks)) or str(data["answer"]),
             "warnings": tuple(self.warnings),
             "questions": self.questions,
+            "usage": self.usage,
             "files_read": tuple(dict.fromkeys([*self.files, *places])),
         }
         return Reply(**(fields | more))

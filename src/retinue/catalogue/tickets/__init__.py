@@ -1,9 +1,12 @@
 """Tickets in Markdown: initiatives, epics, stories, tasks and bugs, one file each, and the tree that they make.
 
-What several agents and the command line share; it is no agent, asks no model and reads no git.
+What several agents and the command line share: to read, check and edit tickets, and the rubrics that they are judged
+by. It is no agent and reads no git; how agents work on it is in `ticket_work` and `judgement`.
 """
 
+from .prose import mask_names
 from .readiness import Blocker, TaskReadiness, task_readiness
+from .rubric import OWN_RUBRICS, Rubric, RubricName, read_rubric
 from .ticket import (
     ChecklistItem,
     Ticket,
@@ -22,9 +25,12 @@ from .ticket_tree import TicketTree, read_tickets
 from .vocabulary import OWN_VOCABULARY, TicketVocabulary, read_vocabulary, starter_files
 
 __all__ = [
+    "OWN_RUBRICS",
     "OWN_VOCABULARY",
     "Blocker",
     "ChecklistItem",
+    "Rubric",
+    "RubricName",
     "TaskReadiness",
     "Ticket",
     "TicketEdit",
@@ -37,6 +43,8 @@ __all__ = [
     "TicketVocabulary",
     "check_tickets",
     "edit_of",
+    "mask_names",
+    "read_rubric",
     "read_ticket",
     "read_tickets",
     "read_vocabulary",

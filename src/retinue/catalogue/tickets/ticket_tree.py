@@ -1,13 +1,13 @@
 """All tickets of a workspace, and how they hang together: parents, children, what each requires."""
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from retinue.contract.finding import Finding
 from retinue.contract.lint.rules import make_finding
-from retinue.errors import AccessDenied, MissingFile, RetinueError
+from retinue.errors import AccessDenied, DeadlineExceeded, MissingFile, RetinueError
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
@@ -115,12 +115,15 @@ def _stated_parent(
     return stated
 
 
-def read_tickets(workspace: Workspace, vocabulary: TicketVocabulary | None = None) -> TicketTree:
+def read_tickets(
+    workspace: Workspace, vocabulary: TicketVocabulary | None = None, *, check: Callable[[], None] = lambda: None
+) -> TicketTree:
     """Every ticket of a workspace. What cannot be read is a finding, and keeps nothing else from being read.
 
     Args:
         workspace: Whose.
         vocabulary: Its words; by default its own, else those that come with Retinue.
+        check: Raises `DeadlineExceeded` when time is up: the files that are left are a finding then.
 
     Raises:
         MissingFile: There is no ticket.
@@ -136,9 +139,14 @@ def read_tickets(workspace: Workspace, vocabulary: TicketVocabulary | None = Non
         for path, reason in skipped
     ]
     tickets: list[Ticket] = []
-    for path in paths:
+    for at, path in enumerate(paths):
         try:
+            check()
             ticket = read_ticket(path, workspace.read_bytes(path), words)
+        except DeadlineExceeded:
+            message = f"Time was up before this file and {len(paths) - at - 1:,} others were read."
+            findings.append(make_finding("ticket/unread", "", message, "Allow more time.", file=path, line=1, column=1))
+            break
         except RetinueError as error:
             findings.append(make_finding("ticket/unread", "", error.message, error.hint, file=path, line=1, column=1))
             continue

@@ -1,0 +1,26 @@
+"""The words of a ticket that are its own, before a vocabulary is held against them."""
+
+import re
+from typing import Final
+
+# Every repetition is bounded or possessive, so that no text takes more than a linear time.
+_NOT_PROSE: Final = re.compile(
+    r"""
+      ^[ ]{0,3}(?P<fence>`{3,20}+|~{3,20}+)[^\n]*+\n(?:.*?^[ ]{0,3}(?P=fence)[`~]*+[ \t]*+$|.*+\Z)  # blocks of code
+    | <!--.*?(?:-->|\Z)
+    | (?<!`)(?P<ticks>`{1,5}+)(?!`)[^`\n]{1,300}+(?P=ticks)(?!`)                              # spans of code
+    | ^[ ]{0,3}>[^\n]*+                                                                      # quotations
+    | "[^"\n]{1,300}" | “[^”\n]{1,300}” | „[^“”\n]{1,300}[“”] | «[^»\n]{1,300}» | (?<!\w)'[^'\n]{1,300}'(?!\w)
+    | \]\([^)\n]{1,400}\) | \bhttps?://\S++ | \bwww\.\S++
+    | (?<![\w./-])[\w.-]{0,80}/[\w./-]++ | (?<![\w-])[\w-]{1,80}\.(?:[a-z]{1,5}\b|[A-Za-z_]\w{0,80}\()  # paths, files
+    | \b(?=\w{0,80}[^\W_]_)\w++ | \b[a-z]{1,40}[A-Z]\w*+ | \b[A-Z][a-z0-9]{1,40}[A-Z]\w*+            # identifiers
+    | (?<![\w.-])(?=[\w.-]{0,80}[0-9])\w[\w.]{0,80}-[\w.-]++ | (?<!\w)--?[a-zA-Z][\w-]*+             # models, options
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_NOT_SPACE: Final = re.compile(r"[^\r\n]")
+
+
+def mask_names(text: str) -> str:
+    """`text` with blanks for code, comments, quotations, links, paths and identifiers; all else stays in its place."""
+    return _NOT_PROSE.sub(lambda match: _NOT_SPACE.sub(" ", match[0]), text)

@@ -1,0 +1,110 @@
+"""How an agent works on tickets: it reads them once, finds the one that is meant, and says what it could not read."""
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from retinue.agents.port import RunContext
+from retinue.catalogue._prose import code, quote
+from retinue.catalogue._report import SkillReport
+from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
+from retinue.contract.event import Progress
+from retinue.contract.names import nearest
+from retinue.errors import InvalidInput, MissingFile
+
+from .ticket import Ticket
+from .ticket_checks import check_tickets
+from .ticket_tree import TicketTree, read_tickets
+
+_INCOMPLETE: Final = frozenset(
+    f"ticket/{rule}"
+    for rule in (
+        "unread", "too-long", "front-matter", "scenarios-unread", "encoding", "same-id", "bad-id", "parent-circle",
+        "dependency-circle",
+    )
+)  # fmt: skip
+"""What keeps tickets from being judged whole."""
+_MOST_WARNINGS: Final = 5
+
+TicketTarget = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=400,
+        description="The ticket: its id such as STORY-0001.2.3, its file or folder, or a branch that is named by it.",
+    ),
+]
+
+
+async def run_on_tickets(
+    run: RunContext, skill: str, work: Callable[[TicketTree, SkillReport, RunDeadline], None]
+) -> SkillReport:
+    """Read all tickets of the workspace and do `work` on them, in a thread; warn of what could not be read.
+
+    Raises:
+        MissingFile: There is no ticket.
+        InvalidDefinition: The project's vocabulary or rubric cannot be used.
+    """
+    deadline, report = RunDeadline(run), SkillReport()
+
+    def do_work() -> None:
+        tree = read_tickets(run.workspace, check=deadline.check)
+        work(tree, report, deadline)
+        _warn_of_findings(tree, report)
+
+    run.emit(Progress("reading tickets", skill))
+    await in_cancellable_thread(deadline, do_work)
+    return report
+
+
+def _warn_of_findings(tree: TicketTree, report: SkillReport) -> None:
+    """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
+    serious = [finding for finding in check_tickets(tree) if finding.rule in _INCOMPLETE]
+    for finding in serious[:_MOST_WARNINGS]:
+        place = f"{finding.file}:{finding.line}" if finding.line else str(finding.file)
+        report.warn(
+            "missing_data" if finding.rule == "ticket/unread" else "degraded_analysis",
+            f"{code(place)}: {quote(finding.message)}",
+            impact="What this file says is missing here, or may be meant for another.",
+            recovery=finding.fix or "`retinue tickets check` says more.",
+        )
+    if len(serious) > _MOST_WARNINGS:
+        report.note(
+            f"{len(serious) - _MOST_WARNINGS:,} more files have such problems: `retinue tickets check` lists them."
+        )
+
+
+def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
+    """The ticket that `target` means: an id, a file or folder, or a branch whose name has the id of one.
+
+    Args:
+        tree: Whose.
+        target: What a caller wrote.
+        kinds: What it may be; anything when none is named.
+
+    Raises:
+        InvalidInput: It is none of these, or the id of a ticket of another kind (K17).
+        MissingFile: There is no such ticket; the suggestions have those that are alike.
+    """
+    words = tree.vocabulary
+    path = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
+    places = {path, *(f"{path}/{name}" for name in words.main_files)}
+    ticket = next((one for one in tree.tickets if one.path in places), None)
+    named = [match[0] for match in words.reference.finditer(path)]
+    ticket_id = path if words.kind_of(path) else named[-1] if len(set(named)) == 1 and ticket is None else ""
+    ticket = ticket or tree.by_id.get(ticket_id)
+    if ticket is None and ticket_id:
+        near = nearest(ticket_id, tree.by_id)
+        hint = f"There are {', '.join(near)}." if near else "`retinue tickets next` lists those that are open."
+        raise MissingFile(
+            f"There is no ticket {ticket_id}.", hint=hint, path=target, detail={"suggestions": list(near)}
+        )
+    if ticket is None:
+        words.check_id(path)  # says which forms there are
+        raise MissingFile(f"{path!r} is no ticket.", hint="Name one by its id.", path=target)
+    if kinds and ticket.kind not in kinds:
+        wanted = " or ".join(words.ids.get(kind, kind) for kind in kinds)
+        message = f"{ticket.ticket_id or ticket.path} is a ticket of kind `{ticket.kind or 'unknown'}`."
+        raise InvalidInput(message, hint=f"Name one like {wanted}.", path=target)
+    return ticket
