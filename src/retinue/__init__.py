@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from retinue.contract.finding import Finding
     from retinue.contract.plan import Binding, Candidate, Delegation, Dropped, Expected, Plan
     from retinue.contract.result import Artifact, Attempt, Cost, Result, Trace, Usage, UsagePart, Versions, Warned
+    from retinue.contract.sanitize import check_branch_name, check_workspace_path, clean_content, escape_markdown
     from retinue.contract.task import Answer, Budget, Context, Correction, Limits, OutputWish, Question, Task
     from retinue.engine.base import Capabilities, Engine, Outside, PendingQuestion, RunFilter, RunRecord
     from retinue.engine.inprocess import InProcessEngine
@@ -168,8 +169,12 @@ __all__ = [
     "agent",
     "as_run_agent",
     "call",
+    "check_branch_name",
+    "check_workspace_path",
+    "clean_content",
     "connect",
     "default_toolbox",
+    "escape_markdown",
     "scripted",
     "skill",
     "supervise",
@@ -198,6 +203,7 @@ _NAMES: Final = {
     "contract.finding": "Finding",
     "contract.plan": "Binding Candidate Delegation Dropped Expected Plan",
     "contract.result": "Artifact Attempt Cost Result Trace Usage UsagePart Versions Warned",
+    "contract.sanitize": "check_branch_name check_workspace_path clean_content escape_markdown",
     "contract.task": "Answer Budget Context Correction Limits OutputWish Question Task",
     "engine.base": "Capabilities Engine Outside PendingQuestion RunFilter RunRecord",
     "engine.inprocess": "InProcessEngine",

@@ -9,11 +9,18 @@ from tests.agents.scripted import SECOND, START, task
 
 
 def bound_of(
-    *, limits: Limits | None = None, run: int | None = None, skill: float | None = None, default: float = 120.0
+    *,
+    limits: Limits | None = None,
+    run: int | None = None,
+    own: float | None = None,
+    skill: float | None = None,
+    default: float = 120.0,
 ) -> TimeLimit:
     request = task(limits=limits or Limits())
     call = call_time_limit(request, run_deadline_ns=run, started_ns=START)
-    return attempt_time_limit(call, request, now_ns=START, skill_timeout_s=skill, default_timeout_s=default)
+    return attempt_time_limit(
+        call, request, now_ns=START, own_timeout_s=own, skill_timeout_s=skill, default_timeout_s=default
+    )
 
 
 @pytest.mark.requirement("C21")
@@ -40,6 +47,13 @@ def test_the_default_applies_where_nobody_says_anything_and_beside_the_run() -> 
 def test_who_asks_for_more_than_the_default_gets_it() -> None:
     assert bound_of(limits=Limits(timeout_s=900.0)) == TimeLimit("task.limits.timeout_s", START + 900 * SECOND)
     assert bound_of(skill=900.0) == TimeLimit("skill.timeout_s", START + 900 * SECOND)
+
+
+@pytest.mark.requirement("K32")
+def test_what_the_user_sets_for_an_agent_takes_the_place_of_what_its_skill_says() -> None:
+    assert bound_of(own=300.0, skill=60.0) == TimeLimit("policy.timeouts", START + 300 * SECOND)
+    assert bound_of(own=5.0, skill=60.0) == TimeLimit("policy.timeouts", START + 5 * SECOND)
+    assert bound_of(own=300.0, run=START + SECOND) == TimeLimit("run.budget.timeout_s", START + SECOND)
 
 
 @pytest.mark.requirement("C21")

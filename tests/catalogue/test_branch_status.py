@@ -160,11 +160,12 @@ def test_an_unknown_branch_is_refused_with_those_there_are(ask: Ask) -> None:
 
 
 @pytest.mark.requirement("K18", "C14")
-@pytest.mark.parametrize("branch", ["--all", "a b", "x\0y", "main\n", "a/../b", "/main", "main.lock", "a@{b"])
+@pytest.mark.parametrize("branch", ["--all", "a b", "x\0y", "main\n", "a/../b", "/main", "main.lock", "a@{b", "HEAD~1"])
 def test_what_cannot_be_a_branch_is_refused(ask: Ask, branch: str) -> None:
     result = ask.branch(branch=branch)
     assert result.fault is not None
     assert result.fault.code == "invalid_input"
+    assert "cannot be the name of a branch: it " in result.fault.message
 
 
 # Odd repositories.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from retinue.cli.trust import TrustStore
 from tests.cli.shell import Terminal
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are a matter of POSIX")]
@@ -112,3 +113,30 @@ def test_lists_are_cut_and_texts_wrapped_to_the_terminal(team: Path, home: Path)
     with Terminal(home, team, "agents", "researcher_analyst", width=60, NO_COLOR="1") as screen:
         _, told = screen.ended()
     assert max(map(len, told.splitlines())) <= 60
+
+
+_MISER = '''
+
+@retinue.agent(examples=["count the golden coins"])
+async def miser(task: str) -> dict[str, int]:
+    """Counts golden coins. Use when coins must be counted. Returns how many there are."""
+    return {"coins": "many"}
+'''
+
+
+@pytest.mark.requirement("K36")
+def test_a_refused_answer_may_be_skipped_at_the_terminal(team: Path, home: Path) -> None:
+    file = team / ".retinue" / "agents" / "team.py"
+    file.write_text(file.read_text(encoding="utf-8") + _MISER, encoding="utf-8")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(team)
+    with Terminal(home, team, "run", "count the golden coins and sing a loud song") as screen:
+        screen.expect("miser asks", "did not answer as it promises", "1. retry", "2. skip", "3. abort", "> ")
+        screen.type("2")
+        code, rest = screen.ended()
+    assert code == 0
+    assert "sing a loud song" in rest.lower()
+    with Terminal(home, team, "run", "count the golden coins and crawl slowly over leaves") as screen:
+        screen.expect("miser asks", "3. abort", "> ")
+        screen.type("abort")
+        code, rest = screen.ended()
+    assert code == 1

@@ -1,6 +1,7 @@
 """The guards for foreign text."""
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from markdown_it import MarkdownIt
 
+import retinue
 from retinue.contract import sanitize
 from retinue.errors import AccessDenied, InvalidInput
 
@@ -80,6 +82,44 @@ def test_a_path_that_passes_stays_inside_and_is_its_own_normal_form(path: str):
     assert not normal.startswith("/")
     assert ".." not in normal.split("/")
     assert sanitize.check_workspace_path(normal) == normal
+
+
+# Names of branches
+
+
+@pytest.mark.requirement("K18", "C14")
+@pytest.mark.parametrize(
+    "name", ["main", "feature/v2-api", "release/1.2", "STORY-0001.2.3", "plan/STORY-0001.2.3", "ü"]
+)
+def test_a_branch_may_be_called_what_git_takes(name: str):
+    assert retinue.check_branch_name(name) == name
+
+
+@pytest.mark.requirement("K18", "C14")
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("", "is empty"),
+        ("a..b", "has `..`"),
+        ("/a", "begins or ends with `/`"),
+        ("a/", "begins or ends with `/`"),
+        ("a//b", "or has `//`"),
+        ("main\n", "white space or a control character"),
+        ("a\x1fb", "white space or a control character"),
+        ("HEAD~1", "git reads otherwise"),
+        ("a@{1}", "has `@{`"),
+        ("@", "is `@`"),
+        ("--all", "begins with `-`"),
+        ("a.", "ends with `.`"),
+        ("a/.b", "begins with `.`"),
+        ("a.lock/b", "ends with `.lock`"),
+    ],
+)
+def test_the_rule_that_the_name_of_a_branch_breaks_is_named(name: str, rule: str):
+    with pytest.raises(InvalidInput, match=re.escape(rule)):
+        retinue.check_branch_name(name)
+    git = subprocess.run(["git", "check-ref-format", "--branch", name], capture_output=True, check=False)
+    assert git.returncode != 0 or name == "HEAD~1"
 
 
 # Content and text to show
@@ -207,12 +247,13 @@ def test_long_monotonous_texts_take_linear_time(text: str):
 # Callers without types
 
 
-@pytest.mark.requirement("K16", "K19", "K20")
+@pytest.mark.requirement("K16", "K18", "K19", "K20")
 @pytest.mark.parametrize("value", [None, 5, b"main", ["main"], {"a": 1}, Path("main"), bytearray(b"main")])
 @pytest.mark.parametrize(
     "guard",
     [
         sanitize.check_workspace_path,
+        sanitize.check_branch_name,
         sanitize.clean_content,
         sanitize.escape_markdown,
         sanitize.printable,

@@ -1,6 +1,7 @@
 """Plans walked for real: boundary, engine and Python agents; only the agents are made up."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -180,6 +181,76 @@ def test_a_refusal_is_not_got_round_by_asking_somebody_else():
     result, moves = orchestrated(square, forbidden, work=work)
     assert result.outcome == "error"
     assert ("a", "give_up") in moves
+
+
+# The gate (K36): an agent that answers otherwise than it promises
+
+
+def at_the_gate(choice: str | None, on_unexpected: Any = "ask", *, good_after: int = 99) -> Any:
+    """The result of two nodes, of which one lies and the other waits until it is stopped; the moves; what was asked."""
+    asked: list[Question] = []
+    calls: list[int] = []
+
+    @agent(description="Squares a number, and lies about it.")
+    async def liar(number: int) -> Square:
+        calls.append(number)
+        answer: Any = Square(value=4) if len(calls) > good_after else {"value": "four"}
+        return answer
+
+    async def person(question: Question) -> Answer | None:
+        asked.append(question)
+        return None if choice is None else Answer(question_id=question.id, value=choice)
+
+    async def work(orchestrator: Orchestrator) -> Any:
+        orchestrator = replace(orchestrator, on_unexpected=on_unexpected)
+        nodes = (node("lies", "liar", parameters={"number": 2}), node("later", needs=("lies",)))
+        others = (node("waits", "endless"),) if "abort" in {choice, on_unexpected} else (node("fine"),)
+        run = await orchestrator.start(Plan(nodes=(*nodes, *others)), answer="collected")
+        return await orchestrator.engine.result(run), await decisions(orchestrator, run)
+
+    result, moves = orchestrated(square, endless, liar, work=work, answerer=person)
+    return result, moves, asked, len(calls)
+
+
+@pytest.mark.requirement("K36")
+def test_a_person_may_have_a_refused_answer_tried_again():
+    result, moves, asked, calls = at_the_gate("retry", good_after=3)
+    assert (result.outcome, result.data["results"]["lies"], calls) == ("success", {"value": 4}, 4)
+    (question,) = asked
+    assert (question.kind, question.options) == ("choice", ("retry", "skip", "abort"))
+    assert "`liar` did not answer as it promises, after every attempt" in question.text
+    assert ("lies", "ask") in moves
+    again, _, asked, calls = at_the_gate("retry")
+    assert (again.outcome, len(asked), calls) == ("partial", 3, 12)  # nobody is asked for ever
+
+
+@pytest.mark.requirement("K36")
+def test_a_person_may_skip_it_and_the_others_go_on():
+    result, moves, asked, calls = at_the_gate("skip")
+    assert (result.outcome, result.data["results"], calls, len(asked)) == ("partial", {"fine": {"value": 4}}, 3, 1)
+    assert [move for name, move in moves if name == "lies"] == ["stop", "ask", "give_up"]
+    assert ("later", "skip") in moves
+
+
+@pytest.mark.requirement("K36")
+@pytest.mark.parametrize(("choice", "on_unexpected"), [("abort", "ask"), (None, "abort")])
+def test_a_person_or_the_policy_may_end_the_run_with_it(choice: str | None, on_unexpected: str):
+    result, moves, asked, _ = at_the_gate(choice, on_unexpected)
+    assert result.outcome == "error"
+    assert result.fault.code == "output_invalid"
+    assert ("lies", "abort") in moves
+    assert ("waits", "stop") in moves
+    assert len(asked) == (on_unexpected == "ask")
+
+
+@pytest.mark.requirement("K36")
+def test_nobody_there_means_that_it_is_skipped():
+    result, moves, asked, _ = at_the_gate(None)
+    assert (result.outcome, len(asked)) == ("partial", 1)
+    assert ("lies", "give_up") in moves
+    result, moves, asked, _ = at_the_gate("retry", "skip")
+    assert (result.outcome, asked) == ("partial", [])
+    assert ("lies", "give_up") in moves
 
 
 # Composing agents

@@ -22,6 +22,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "Define agents": "agent skill Agent RunContext Reply AgentOptions SkillOptions Choices FromFacts Facts TableFacts ColumnFacts PythonAgent TextAgent CommandAgent "
     "PromptedAgent scripted Scripted ScriptedCall as_run_agent RunAgent",
     "Call agents": "call connect RemoteAgents LocalContext Boundary Agents Policy Rule Correction Outside Pool",
+    "Check what others wrote": "check_workspace_path check_branch_name clean_content escape_markdown",
     "Results and errors": "Result Warned Artifact Trace Attempt Usage UsagePart Cost Versions Fault Finding RetinueError",
     "Tasks": "Task Context Limits OutputWish",
     "Definitions": "Definition Skill Sample Runner Deprecation ThinkingBounds Source Registry Skipped",

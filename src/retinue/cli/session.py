@@ -33,6 +33,7 @@ from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked
 from retinue.contract.finding import Level
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model
+from retinue.contract.names import canonical_name
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.engine.base import Engine
@@ -59,13 +60,20 @@ if TYPE_CHECKING:
 def policy_of(project: Project) -> Policy:
     """What follows when an attempt fails, and how long one may take (H27, C29)."""
     level = project.settings.get("run.level", project.level)
-    return replace(POLICIES[project.settings.get("run.policy")], level=level)
+    timeouts = {canonical_name(name): float(text) for name, text in project.settings.get("run.timeout_of").items()}
+    return replace(POLICIES[project.settings.get("run.policy")], level=level, timeouts=timeouts)
 
 
 def orchestrator_of(
-    project: Project, engine: InProcessEngine, workspace: Workspace, *, model: str | None = None
+    project: Project,
+    engine: InProcessEngine,
+    workspace: Workspace,
+    *,
+    model: str | None = None,
+    somebody_there: bool = False,
 ) -> Orchestrator:
-    """Runs plans for the agents of a folder; `model` judges."""
+    """Runs plans for the agents of a folder; `model` judges. Where nobody can be asked, what is refused is skipped."""
+    on_unexpected = project.settings.get("run.on_unexpected")
     return Orchestrator(
         project.registry,
         engine,
@@ -74,6 +82,7 @@ def orchestrator_of(
         models=project.configured_models,
         model=model,
         grants=project.grants,
+        on_unexpected="skip" if on_unexpected == "ask" and not somebody_there else on_unexpected,
     )
 
 
@@ -108,7 +117,7 @@ async def open_engine(
             likeness=project.likeness,
         )
         async with InProcessEngine(names, journal=journal, answerer=answerer, **bounds) as engine:
-            yield orchestrator_of(project, engine, workspace, model=model)
+            yield orchestrator_of(project, engine, workspace, model=model, somebody_there=answerer is not None)
 
 
 async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.AsyncExitStack) -> Project:

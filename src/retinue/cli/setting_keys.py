@@ -76,9 +76,16 @@ KEYS: Final[Mapping[str, Key]] = {
         choices=("strict", "standard", "lenient"),
         narrows=True,
     ),
+    "run.on_unexpected": Key(
+        "text",
+        "ask",
+        "when an agent's answer is refused after every attempt: ask whether to retry, skip or abort, or what to do",
+        choices=("ask", "skip", "abort"),
+    ),
     "run.policy": _user_key(
         "text", "usual", "when failed attempts are retried, and how long one may take", ("usual", "worker", "research")
     ),
+    "run.timeout_of": _table("seconds for one attempt of an agent, by agent", r"[0-9]{1,6}(\.[0-9]{1,3})?"),
     "run.planner": _user_key(
         "text",
         "auto",

@@ -1,4 +1,4 @@
-"""Guards for foreign text: paths and content; and forms of it that are safe to show.
+"""Guards for foreign text: paths, names of branches and content; and forms of it that are safe to show.
 
 Pure words over words: no file is touched here. Whether a path really lies inside a workspace, symlinks and all, is for
 `tools` to say.
@@ -6,6 +6,7 @@ Pure words over words: no file is touched here. Whether a path really lies insid
 
 import posixpath
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from retinue.contract.formatting import ensure_text, short_repr
@@ -54,6 +55,35 @@ def check_workspace_path(path: str) -> str:
     if path.startswith("/"):
         raise AccessDenied(f"The path {short_repr(path)} is absolute.", hint="Use a path relative to the workspace.")
     return posixpath.normpath(path)
+
+
+_BRANCH_RULES: Final[Mapping[str, re.Pattern[str]]] = {
+    "is empty": re.compile(r"\A\Z"),
+    "has white space or a control character": re.compile(r"[\s\x00-\x20\x7f]"),
+    "has `..`": re.compile(r"\.\."),
+    "has one of `~^:?*[\\`, which git reads otherwise": re.compile(r"[~^:?*\[\\]"),
+    "has `@{`": re.compile(r"@\{"),
+    "begins or ends with `/`, or has `//`": re.compile(r"\A/|/\Z|//"),
+    "begins with `-`": re.compile(r"\A-"),
+    "is `@`": re.compile(r"\A@\Z"),
+    "ends with `.`": re.compile(r"\.\Z"),
+    "has a part that begins with `.` or ends with `.lock`": re.compile(r"(?:\A|/)\.|\.lock(?:/|\Z)"),
+}
+"""What git refuses in the name of a branch."""
+
+
+def check_branch_name(name: str) -> str:
+    """`name` itself, when git takes it for the name of a branch (K18, C14).
+
+    Raises:
+        InvalidInput: It cannot be one; the message has the rule that it breaks.
+    """
+    ensure_text(name, "branch")
+    rule = next((rule for rule, pattern in _BRANCH_RULES.items() if pattern.search(name)), None)
+    if rule is not None:
+        message = f"{short_repr(name)} cannot be the name of a branch: it {rule}."
+        raise InvalidInput(message, hint="Name a branch as `git branch --all` lists it.")
+    return name
 
 
 def clean_content(text: str, *, max_length: int = 10_000) -> str:

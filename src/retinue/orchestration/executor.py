@@ -41,6 +41,8 @@ from retinue.orchestration.node_context import (
 from retinue.orchestration.plan_state import Actions, CircuitBreaker, PlanState, planning_decisions
 from retinue.orchestration.planning import without_planning
 from retinue.orchestration.recovery import (
+    GATE,
+    Abort,
     Accept,
     Ask,
     GiveUp,
@@ -49,6 +51,7 @@ from retinue.orchestration.recovery import (
     Reroute,
     Situation,
     apply_choice,
+    gate_move,
     open_moves,
 )
 from retinue.orchestration.run_request import RESERVED, RUN_PLAN, RunRequest, digests_of
@@ -231,6 +234,7 @@ class Executor:
             request_to=self._tasks.rebind,
             is_unreliable=self._breaker.is_unreliable,
             question_ids=progress.answers,
+            on_unexpected=self._request.on_unexpected,
         )
 
     def _act(self, progress: NodeProgress, result: Result, move: Move) -> Result | None:
@@ -255,10 +259,14 @@ class Executor:
                 tried = [f"{agent}.{skill}" for agent, skill in progress.tried]
                 self._emit_decision("give_up", reason, node, tried=tried)
                 return result
+            case Abort(reason):
+                self._emit_decision("abort", reason, node)
+                self._end(progress, result, ends_run=True)
+                return None
             case _:
                 assert_never(move)
 
-    def _end(self, progress: NodeProgress, result: Result) -> None:
+    def _end(self, progress: NodeProgress, result: Result, *, ends_run: bool = False) -> None:
         node, results = progress.node, self._tasks.results
         useful = result.useful
         if useful:
@@ -267,7 +275,7 @@ class Executor:
             for loss in self._artifacts.note(node, result) if result.artifacts or result.files_written else ():
                 self._record_loss(loss)
         results[node.id] = result
-        self._apply(self._state.end(node.id, useful=useful))
+        self._apply(self._state.end(node.id, useful=useful, ends_run=ends_run))
 
     def _apply(self, actions: Actions) -> None:
         """Do what the state asks for; what cannot even start has ended at once, and may ask for more."""
@@ -445,6 +453,7 @@ class Executor:
             parent=result.task_id,
             model=request.model,
             thinking=request.thinking,
+            on_unexpected=request.on_unexpected,
             definitions=digests_of((one.agent for one in plan.nodes), checker.definition),
         )
 
@@ -524,6 +533,12 @@ class Executor:
             self._emit_decision("give_up", "No answer came.", progress.node)
             self._end(progress, last)
             return
+        if last is not None and (choice := progress.answers.get(GATE)) is not None:
+            progress.answers = {name: answer for name, answer in progress.answers.items() if name != GATE}
+            if (move := gate_move(choice.value)) is not None:
+                if (node_result := self._act(progress, last, move)) is not None:
+                    self._end(progress, node_result)
+                return
         values = {one.parameter: progress.answers[one.id] for one in questions if one.parameter is not None}
         parameters = {name: answer.value for name, answer in values.items() if answer is not None}
         merged = {"parameters": {**progress.node.parameters, **parameters}, "questions": ()}

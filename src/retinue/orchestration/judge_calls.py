@@ -23,7 +23,7 @@ from retinue.orchestration.cited_summary import collect_evidence, write_claims
 from retinue.orchestration.handoff import one_line, untrusted_block
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.reader.model_reader import ModelReader
-from retinue.orchestration.recovery import Accept, Ask, GiveUp, Move, RecoveryOptions, Reroute
+from retinue.orchestration.recovery import Abort, Accept, Ask, GiveUp, Move, RecoveryOptions, Reroute
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.structured_model import StructuredModel
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
@@ -217,5 +217,7 @@ def _describe(move: Move) -> str:
             return f"Ask `{request.agent}.{request.skill}`{without}: {reason}"
         case GiveUp(reason):
             return f"Leave it at that. {reason}"
+        case Abort(reason):
+            return f"End the whole run. {reason}"
         case _:
             assert_never(move)

@@ -47,7 +47,7 @@ from retinue.orchestration.planning import (
     with_planning,
 )
 from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
-from retinue.orchestration.run_request import RUN_PLAN, RunRequest, digests_of
+from retinue.orchestration.run_request import RUN_PLAN, OnUnexpected, RunRequest, digests_of
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
@@ -79,6 +79,8 @@ class Orchestrator:
         thinking: How hard agents are to think where the goal does not say.
         grants: What the agents may use at most: the same that `workflows` was given.
         allocate: Which model each agent gets for its part; its own rules when absent.
+        on_unexpected: What happens when an agent answers otherwise than it promises, after all attempts (K36): `ask`
+            lets a person retry, skip or abort, `skip` goes on without its part, `abort` ends the run.
     """
 
     registry: Registry
@@ -93,6 +95,7 @@ class Orchestrator:
     thinking: Thinking | None = None
     grants: Grants = ALL
     allocate: "Allocator | None" = None
+    on_unexpected: OnUnexpected = "skip"
 
     def plan(self, goal: str) -> Plan:
         """What would be done for `goal` by the rules, without doing it and without asking a model.
@@ -213,6 +216,7 @@ class Orchestrator:
             planned_ns=planning.duration_ns if planning else 0,
             definitions=digests_of((node.agent for node in plan.nodes), self._definition_of),
             effects=None if effects is None else tuple(sorted(effects)),
+            on_unexpected=self.on_unexpected,
         )
         return await self.engine.start(
             RUN_PLAN, request.to_json(), run=run, label=plan.goal, owner=owner, labels=labels

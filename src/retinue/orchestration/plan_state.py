@@ -89,8 +89,8 @@ class PlanState:
                 self._start(node)
         return self._with_ready_nodes(actions)
 
-    def end(self, name: str, *, useful: bool) -> Actions:
-        """Note that the node called `name` has ended, and say what follows."""
+    def end(self, name: str, *, useful: bool, ends_run: bool = False) -> Actions:
+        """Note that the node called `name` has ended, and say what follows; if it `ends_run`, no other is needed."""
         actions = Actions()
         # A skipped node has ended as well: a queue, since a chain of them may be longer than Python can recurse.
         pending = deque([(self._nodes[name], useful)])
@@ -107,6 +107,8 @@ class PlanState:
                     self._update_node(follower, actions, pending)
             if not self._is_settled:  # what `all` and `quorum` come to is seen at the end
                 match self._plan.join:
+                    case _ if ends_run:
+                        self._is_settled = True
                     case "all" | "quorum":
                         continue
                     case "any":

@@ -22,6 +22,7 @@ from retinue.contract.plan import Binding, Candidate, Delegation
 from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.errors import FaultCode
+from retinue.orchestration.run_request import OnUnexpected
 
 _POINTER: Final = re.compile(r"(?:/parameters)?/([A-Za-z_][A-Za-z0-9_]*)(?:/.*)?")
 _LINKS: Final = (
@@ -145,7 +146,17 @@ class GiveUp:
     reason: str
 
 
-Move: TypeAlias = Accept | Ask | Reroute | GiveUp
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The failure stands, and the run ends with it."""
+
+    reason: str
+
+
+Move: TypeAlias = Accept | Ask | Reroute | GiveUp | Abort
+
+GATE: Final = "unexpected_output"
+"""The id of the question to a person after an answer that is not what was promised (K36)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +170,7 @@ class Situation:
         request_to: A node as a request to a candidate; None when something would have to be asked first.
         is_unreliable: Whether a skill has failed too often in this run to be called now.
         question_ids: Ids of the questions that were asked already.
+        on_unexpected: What happens when an agent answers otherwise than it promises, after all attempts (K36).
     """
 
     tried: Collection[tuple[str, str | None]]
@@ -167,6 +179,7 @@ class Situation:
     request_to: Callable[[Delegation, Candidate], Delegation | None]
     is_unreliable: Callable[[str, str | None], bool] = lambda _agent, _skill: False
     question_ids: Collection[str] = ()
+    on_unexpected: OnUnexpected = "skip"
 
     def skill_of(self, candidate: Candidate) -> Skill | None:
         """What the definition says of a candidate; None when there is no such skill."""
@@ -215,7 +228,26 @@ def open_moves(node: Delegation, result: Result, situation: Situation) -> Iterat
         if question is not None:
             nobody = f", and no other agent to ask ({others})" if refused else ""
             yield Ask((question,), f"`{fault.code}`{nobody}: perhaps it was said wrongly.")
-        yield GiveUp(f"`{fault.code}`{f', and no other agent to ask: {others}' if refused else ''}.")
+        reason = f"`{fault.code}`{f', and no other agent to ask: {others}' if refused else ''}."
+        if fault.code == "output_invalid":
+            yield from _gate_moves(node, fault, situation, reason)
+        yield GiveUp(reason)
+
+
+def _gate_moves(node: Delegation, fault: Fault, situation: Situation, reason: str) -> Iterator[Ask | Abort]:
+    if situation.on_unexpected == "ask" and situation.rounds < _MAX_ROUNDS:
+        text = f"{_node_name(node)} did not answer as it promises, after every attempt: {fault.message} What now?"
+        options = ("retry", "skip", "abort")
+        yield Ask((Question(id=GATE, text=text, kind="choice", options=options, agent=node.agent),), reason)
+    elif situation.on_unexpected == "abort":
+        yield Abort(f"{reason} The run is to end with it (`on_unexpected`).")
+
+
+def gate_move(value: object) -> GiveUp | Abort | None:
+    """What a person's choice at the gate means; None is to try again."""
+    if value == "retry":
+        return None
+    return Abort("A person ended the run with it.") if value == "abort" else GiveUp("A person skipped it.")
 
 
 def _fault_of(result: Result) -> Fault:
@@ -378,7 +410,7 @@ class RecoveryOptions:
     @property
     def ids(self) -> tuple[str, ...]:
         """What each is called: in the same order."""
-        names = {Accept: "accept", Ask: "ask", GiveUp: "give_up"}
+        names = {Accept: "accept", Ask: "ask", GiveUp: "give_up", Abort: "abort"}
         return tuple(
             f"{place}_{move.candidate.agent}.{move.candidate.skill}" if isinstance(move, Reroute) else names[type(move)]
             for place, move in enumerate(self.moves, start=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 from zlib import crc32
 
 from pydantic import Field
@@ -24,6 +24,8 @@ _SECOND: Final = 1_000_000_000
 
 RESERVED: Final = "~"
 """Stands between a node and its further steps (`n1~2`), so no node may have it in its id."""
+
+OnUnexpected: TypeAlias = Literal["ask", "skip", "abort"]
 
 
 class Caller(Model):
@@ -60,6 +62,8 @@ class RunRequest(Model):
         spent: What the plan has cost already; it counts as this run's.
         planned_ns: How long the plan took to make; that counts as this run's too.
         definitions: A digest of the definition of each agent in the plan, to see whether it changed meanwhile.
+        on_unexpected: What happens when an agent answers otherwise than it promises, after all attempts (K36): a person
+            is asked whether to retry, skip or abort; its node is skipped; or the run ends with it.
     """
 
     plan: Plan
@@ -79,6 +83,7 @@ class RunRequest(Model):
     spent: Usage | None = None
     planned_ns: Count = 0
     definitions: dict[str, str] = Field(default_factory=dict[str, str])
+    on_unexpected: OnUnexpected = "skip"
 
     @classmethod
     def read(cls, payload: JsonMapping) -> "RunRequest":

@@ -10,7 +10,7 @@ import time
 import weakref
 from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, cast
 
 from retinue.agents.boundary.policy import POLICY, Move, Policy, Stop
@@ -73,7 +73,9 @@ class Boundary:
     ) -> None:
         self._agents = agents
         self._policy = policy
-        self._overrides = dict(overrides or {})
+        self._overrides = {
+            name: replace(one, timeouts={**one.timeouts, **policy.timeouts}) for name, one in (overrides or {}).items()
+        }
         self._readers: Readers = readers or {}
         self._prepared: dict[tuple[int, str | None], tuple[Callable[[], Agent | None], PreparedSkill]] = {}
 
@@ -471,6 +473,7 @@ class _AgentCall:
             self.bound,
             task,
             now_ns=began_ns,
+            own_timeout_s=policy.timeouts.get(prepared.definition.name),
             skill_timeout_s=prepared.skill.timeout_s,
             default_timeout_s=policy.timeout_s,
         )

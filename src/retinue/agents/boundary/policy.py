@@ -71,6 +71,7 @@ class Policy:
         first_wait_s: The first wait of a backoff; each further one is twice as long (K33), give or take a half.
         longest_wait_s: A peer that asks for a longer wait is not asked again.
         timeout_s: Seconds for an attempt when neither task nor skill says any.
+        timeouts: Seconds for an attempt, by agent: they take the place of what its skill says (K32).
         grace_s: Seconds an agent has to clean up after it was told to stop.
         instruction_limit: Characters in an instruction.
         level: How strictly an answer is checked (C3). `strict` refuses whatever the contract does; `standard` adds
@@ -85,6 +86,7 @@ class Policy:
     first_wait_s: float = 1.0
     longest_wait_s: float = 60.0
     timeout_s: float = 120.0
+    timeouts: Mapping[str, float] = field(default_factory=dict[str, float])
     grace_s: float = 1.0
     instruction_limit: int = 100_000
     level: Level = "standard"

@@ -276,15 +276,23 @@ def call_time_limit(task: Task, *, run_deadline_ns: int | None, started_ns: int)
 
 
 def attempt_time_limit(
-    call: TimeLimit | None, task: Task, *, now_ns: int, skill_timeout_s: float | None, default_timeout_s: float
+    call: TimeLimit | None,
+    task: Task,
+    *,
+    now_ns: int,
+    own_timeout_s: float | None,
+    skill_timeout_s: float | None,
+    default_timeout_s: float,
 ) -> TimeLimit:
     """What bounds the attempt that starts now.
 
-    A skill's own time is for one attempt. The default (K32) applies only where neither task nor skill sets one: a
-    task that asks for ten minutes has ten minutes.
+    A skill's own time is for one attempt; what the user sets for its agent takes its place. The default (K32) applies
+    only where neither task nor skill sets one: a task that asks for ten minutes has ten minutes.
     """
     time_limits = [] if call is None else [call]
-    if skill_timeout_s is not None:
+    if own_timeout_s is not None:
+        time_limits.append(TimeLimit("policy.timeouts", _after(now_ns, own_timeout_s)))
+    elif skill_timeout_s is not None:
         time_limits.append(TimeLimit("skill.timeout_s", _after(now_ns, skill_timeout_s)))
     elif task.limits.timeout_s is None and task.limits.deadline_ns is None:
         time_limits.append(TimeLimit("policy.timeout_s", _after(now_ns, default_timeout_s)))

@@ -98,7 +98,7 @@ class GitStateAnalyzer:
         instruction_field="question",
         effects=("read",),
         facts=lambda analyzer, workspace: read_facts(workspace, analyzer.cache_dir),
-        timeout_s=120,
+        timeout_s=60,
         examples=_BRANCH_EXAMPLES,
         samples=(
             Sample(title="What is not committed", parameters={"show": "work_tree"}, answer=_CLEAN),
@@ -118,7 +118,7 @@ class GitStateAnalyzer:
         instruction_field="question",
         effects=("read",),
         facts=lambda analyzer, workspace: read_facts(workspace, analyzer.cache_dir),
-        timeout_s=300,
+        timeout_s=60,
         examples=_COMMIT_EXAMPLES,
         samples=(
             Sample(title="Who changed it last", parameters=_LATEST_CHANGE_QUERY, answer=_LAST_CHANGE),

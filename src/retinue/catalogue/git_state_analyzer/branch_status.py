@@ -7,6 +7,7 @@ from retinue.catalogue._prose import code, first_of
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.contract.model import JsonMapping
+from retinue.contract.sanitize import check_branch_name
 from retinue.tools.git.records import FileChange, HeadRef, Status, WorktreeChange
 from retinue.tools.git.repository import Git
 
@@ -32,7 +33,7 @@ def report_branch_status(
     git: Git, head: HeadRef, report: SkillReport, deadline: RunDeadline, *, query: BranchQuery
 ) -> None:
     """Look at a branch (default: the one checked out) against a base (default: the remote's or usual main branch)."""
-    branch = _resolve_name(git, query.branch, report)
+    branch = _resolve_name(git, check_branch_name(query.branch) if query.branch else "", report)
     side = head if branch in ("", head.branch) else HeadRef(branch, git.resolve(branch))
     branches = git.branches()
     tracked = next((one.upstream for one in branches if one.name == side.branch and not one.is_remote), None)
@@ -87,7 +88,9 @@ def report_branch_status(
 
 def _resolve_name(git: Git, name: str, report: SkillReport) -> str:
     """`name` as git knows it: a branch that only a remote has may be called by its last part, too."""
-    branches = git.branches() if name else []
+    if not name:
+        return name
+    branches = git.branches()
     remote = [one.name for one in branches if one.is_remote and one.name.partition("/")[2] == name]
     if len(remote) != 1 or any(one.name == name for one in (*branches, *git.tags())):
         return name

@@ -42,7 +42,7 @@ from .survey_report import look_up, query_words, rank_by_context, report_similar
 _Work: TypeAlias = Callable[[Inventory, SkillReport], None]
 """Says what a skill finds in an inventory."""
 
-_READS: Final[dict[str, Any]] = {"effects": ("read",), "timeout_s": 300}
+_READS: Final[dict[str, Any]] = {"effects": ("read",), "timeout_s": 180}
 _APP: Final[JsonMapping] = {
     "name": "app", "path": "tests/conftest.py", "line_start": 5, "line_end": 9, "doc": "The application under test.",
     "scope": "function", "autouse": False, "params": [], "yields": "Flask", "depends_on": [],

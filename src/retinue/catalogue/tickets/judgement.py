@@ -76,13 +76,13 @@ async def judge_criteria(
         wrong = [f"{key!r} is judged {said.count(key)} times, not once." for key in criteria if said.count(key) != 1]
         wrong += [f"{key!r} is none of the criteria." for key in said if key not in criteria]
         for one in answer.judgements:
-            shown = " ".join(one.quotation.split()).casefold()
-            if shown not in passage or (one.is_met and not shown):
+            words = " ".join(one.quotation.split()).casefold()
+            if words not in passage or (one.is_met and not words):
                 wrong.append(f"The quotation for {one.criterion!r} does not stand in the ticket.")
         return wrong
 
-    listed = "\n".join(f"- {key}: {text}" for key, text in criteria.items())
-    prompt = f"The criteria:\n{listed}\n\nThe ticket:\n{as_data_block(text[:_MAX_TEXT], 'the ticket')}"
+    lines = "\n".join(f"- {key}: {words}" for key, words in criteria.items())
+    prompt = f"The criteria:\n{lines}\n\nThe ticket:\n{as_data_block(text[:_MAX_TEXT], 'the ticket')}"
     run.emit(Progress("judging", thinker.model.name))
     answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Judgements, "judgements", check=objections)
     report.usage = answer.usage

@@ -91,8 +91,8 @@ def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
     path = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
     places = {path, *(f"{path}/{name}" for name in words.main_files)}
     ticket = next((one for one in tree.tickets if one.path in places), None)
-    named = [match[0] for match in words.reference.finditer(path)]
-    ticket_id = path if words.kind_of(path) else named[-1] if len(set(named)) == 1 and ticket is None else ""
+    ids = [match[0] for match in words.reference.finditer(path)]
+    ticket_id = path if words.kind_of(path) else ids[-1] if len(set(ids)) == 1 and ticket is None else ""
     ticket = ticket or tree.by_id.get(ticket_id)
     if ticket is None and ticket_id:
         near = nearest(ticket_id, tree.by_id)
