@@ -6,6 +6,7 @@ Text is data: nothing in it is followed or run. What cannot be read is a finding
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, cast
 from urllib.parse import unquote
@@ -57,6 +58,7 @@ _AFTER_ID: Final = " \t:.-])\u2013\u2014"
 _DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "blocks": "blocks"}
 
 
+@lru_cache(maxsize=1024)  # several agents read the same tickets in one run
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
     """The ticket in a file.
 

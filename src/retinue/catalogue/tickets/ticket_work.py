@@ -11,6 +11,7 @@ from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
 from retinue.contract.names import nearest
+from retinue.contract.sanitize import check_branch_name
 from retinue.errors import InvalidInput, MissingFile
 
 from .ticket import Ticket
@@ -91,8 +92,10 @@ def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
     path = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
     places = {path, *(f"{path}/{name}" for name in words.main_files)}
     ticket = next((one for one in tree.tickets if one.path in places), None)
-    ids = [match[0] for match in words.reference.finditer(path)]
-    ticket_id = path if words.kind_of(path) else ids[-1] if len(set(ids)) == 1 and ticket is None else ""
+    ids = {match[0] for part in path.split("/") if (match := words.name_start.match(part))}
+    ticket_id = path if words.kind_of(path) else ids.pop() if ticket is None and len(ids) == 1 else ""
+    if ticket_id != path and ticket_id:
+        check_branch_name(path)
     ticket = ticket or tree.by_id.get(ticket_id)
     if ticket is None and ticket_id:
         near = nearest(ticket_id, tree.by_id)

@@ -57,6 +57,10 @@ class TicketVocabulary(Model):
     fields: dict[str, _Words]
     sections: dict[str, _Words]
 
+    def __hash__(self) -> int:
+        """Of a part of it: its tables themselves have no hash."""
+        return hash(tuple(self.ids.items()))
+
     @model_validator(mode="after")
     def _check_parents(self) -> "TicketVocabulary":
         unknown = sorted({*self.parents, *self.parents.values()} - self.ids.keys())
