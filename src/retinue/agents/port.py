@@ -71,7 +71,7 @@ class RunContext(Protocol):
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
         grants: What this agent may use at most: the grants of the agent or user it works for.
-        parts: What the nodes of the agent's own plan came to, by their ids, when it is called again (`Plan.call_again`);
+        parts: What the nodes of its own plan came to, by their ids, when it is called again (`Plan.call_again`);
             None before.
         checkpoint: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """

@@ -502,6 +502,8 @@ class Executor:
             "files_written": union(one.files_written for one in both),
             "extras": {**planned.extras, **result.extras},
         }
+        if own and result.outcome == "success":
+            update["outcome"] = "partial"  # it left something out when it planned
         if result.lifecycle == "ended" and not result.useful and result.data is None:
             update |= {"data": planned.data, "content": planned.content}
         return result.model_copy(update=update)
