@@ -1,19 +1,25 @@
 """Agents that answer with plans: child runs, their bounds, and what comes up from them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
+from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result, Usage, Warned
-from retinue.contract.task import Budget, Correction
+from retinue.contract.task import Answer, Budget, Correction, Question, Task
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
 from retinue.orchestration.executor import as_node_result
-from retinue.orchestration.orchestrator import Orchestrator
+from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.orchestration.run_request import Caller, RunRequest
 from tests.orchestration.parts import Square, decisions, forbidden, node, orchestrated, passages, square
 
@@ -324,6 +330,173 @@ def test_an_order_knows_where_its_nodes_stand():
     )
     assert RunRequest(plan=Plan(), above=above).place_of("x") == "n1/n2/x"
     assert RunRequest(plan=Plan()).place_of("x") == "x"
+
+
+# Called again with the parts
+
+
+class Total(BaseModel):
+    total: int
+    missing: list[str]
+
+
+@agent(description="Adds up squares.", composes=True)
+async def adds_up(run: RunContext) -> Plan | Total | Reply:
+    """Have two squared and one that is down, and add up what came."""
+    if run.parts is None:
+        nodes = (node("two"), node("three", parameters={"number": 3}), node("gone", "forbidden"))
+        return Plan(nodes=nodes, call_again=True)
+    came = {name: part.data["value"] for name, part in run.parts.items() if part.useful}
+    missing = [name for name in run.parts if name not in came]
+    data = Total(total=sum(came.values()), missing=missing)
+    return Reply(data=data, outcome="partial", warnings=(Warned(type="missing_data", message="One is missing."),))
+
+
+@pytest.mark.requirement("A25", "G16")
+@pytest.mark.parametrize("answer", ["asked", "merged", "collected"])
+def test_an_agent_makes_the_answer_of_its_plan_itself_when_it_is_called_again(answer: Any):
+    async def work(orchestrator: Orchestrator) -> tuple[Result, list[tuple[str, str]]]:
+        task = Task(id="t", agent="adds_up")
+        plan = Plan(nodes=(node("n1", "adds_up"),))
+        run = await (orchestrator.start_task(task) if answer == "asked" else orchestrator.start(plan, answer=answer))
+        return await orchestrator.engine.result(run), await decisions(orchestrator, run)
+
+    result, made = orchestrated(square, forbidden, adds_up, work=work)
+    expected = {"total": 13, "missing": ["gone"]}
+    assert result.outcome == "partial"
+    match answer:
+        case "asked":
+            assert (result.data, result.agent, result.extras["calls"]) == (expected, "adds_up", 3)
+            assert [warning.message for warning in result.warnings] == ["One is missing."]
+        case "collected":
+            assert result.data["results"]["n1"] == expected
+        case _:
+            assert "13" in result.content
+    assert [move for name, move in made if name == "n1"] == ["descend", "call_again"]
+
+
+@pytest.mark.requirement("A25")
+def test_what_parts_took_and_warned_of_is_in_the_answer_of_the_agent_that_planned_them():
+    @agent(description="Reads.")
+    async def reads() -> Reply:
+        """Read a file in part."""
+        warning = Warned(type="missing_data", message="Half of it.", impact="Less.", recovery="Read on.")
+        return Reply(data=1, outcome="partial", warnings=(warning,), usage=Usage(tokens_in=4), files_read=("a.py",))
+
+    @agent(description="Has it read.", composes=True)
+    async def has_read(run: RunContext) -> Reply:
+        """Read twice."""
+        if run.parts is None:
+            plan = Plan(nodes=(node("a", "reads"), node("b", "reads", optional=True)), call_again=True)
+            return Reply(plan=plan, usage=Usage(tokens_in=1))
+        return Reply(data=len(run.parts), usage=Usage(tokens_in=2))
+
+    result = orchestrated(reads, has_read, work=lambda orchestrator: orchestrator.run_task("has_read"))
+    assert result.usage is not None
+    assert result.usage.tokens_in == 11
+    assert "a.py" in result.files_read
+    assert [warning.message for warning in result.warnings] == ["Half of it."]
+
+
+@pytest.mark.requirement("A25")
+def test_the_parts_stay_when_the_agent_fails_to_make_an_answer_of_them():
+    @agent(description="Trips at the end.", composes=True)
+    async def trips(run: RunContext) -> Plan | Square:
+        """Plan, and trip."""
+        if run.parts is None:
+            return Plan(nodes=(node("x"),), call_again=True)
+        raise PermissionError("not this")
+
+    async def work(orchestrator: Orchestrator) -> Result:
+        return await orchestrator.engine.result(await orchestrator.start_task(Task(id="t", agent="trips")))
+
+    result = orchestrated(square, trips, work=work)
+    assert result.outcome == "error"
+    assert result.fault is not None
+    assert result.fault.code == "access_denied"
+    assert [part["node"] for part in result.data["parts"]] == ["n1/x"]
+
+
+@pytest.mark.requirement("A25")
+def test_an_agent_may_plan_again_until_the_delegations_are_used_up():
+    seen: list[Mapping[str, Result] | None] = []
+
+    @agent(description="Never has enough.", composes=True)
+    async def insatiable(run: RunContext) -> Plan:
+        """Plan again and again."""
+        seen.append(run.parts)
+        return Plan(nodes=(node(f"x{len(seen)}"),), call_again=True)
+
+    result = gathered(node("a", "insatiable"), agents=(square, insatiable), budget=Budget(nodes=7))
+    assert result.fault is not None
+    assert result.fault.code == "budget_exceeded"
+    assert [list(parts or ()) for parts in seen] == [[], ["x1"], ["x2"], ["x3"]]
+
+
+@pytest.mark.requirement("A25")
+def test_a_question_on_the_way_to_the_answer_keeps_the_parts():
+    @agent(description="Asks how to add.", composes=True)
+    async def asks(run: RunContext) -> Plan | int:
+        """Ask in the middle of the second call."""
+        if run.parts is None:
+            return Plan(nodes=(node("x"),), call_again=True)
+        answer = await run.ask(Question(id="more", text="How much more?"))
+        return int(run.parts["x"].data["value"]) + int(answer.value if answer else 0)
+
+    async def answerer(question: Question) -> Answer:
+        return Answer(question_id=question.id, value=5)
+
+    result = orchestrated(square, asks, work=lambda one: one.run_task("asks"), answerer=answerer)
+    assert "9" in result.content
+
+
+@pytest.mark.requirement("A25")
+def test_a_resumed_run_makes_the_answer_of_parts_that_were_finished_before(tmp_path: Path):
+    called: list[str] = []
+    reached = asyncio.Event()
+
+    @agent(description="Notes that it was called.")
+    async def notes() -> Square:
+        """Note."""
+        called.append("part")
+        return Square(value=7)
+
+    @agent(description="Dies once.", composes=True)
+    async def dies_once(run: RunContext) -> Plan | Square:
+        """Plan, die, and answer."""
+        if run.parts is None:
+            return Plan(nodes=(node("x", "notes"),), call_again=True)
+        called.append("answer")
+        if called.count("answer") == 1:
+            reached.set()
+            await asyncio.Event().wait()
+        return Square(value=run.parts["x"].data["value"])
+
+    known = workflows(Registry((notes, dies_once)))
+
+    async def main() -> Result:
+        with Journal(tmp_path / "journal") as journal:
+            async with InProcessEngine(known, journal=journal) as engine:
+                run = await Orchestrator(Registry((notes, dies_once)), engine).start_task(
+                    Task(id="t", agent="dies_once")
+                )
+                await reached.wait()
+            async with InProcessEngine(known, journal=journal) as engine:
+                await engine.resume(run)
+                return await engine.result(run)
+
+    result = asyncio.run(main())
+    assert (result.outcome, result.data) == ("success", {"value": 7})
+    assert called == ["part", "answer", "answer"]
+
+
+def test_a_single_call_can_be_given_the_parts():
+    async def main() -> Result:
+        parts = {"two": Result(task_id="p", agent="square", outcome="success", data={"value": 4})}
+        task = Task(id="t", agent="adds_up")
+        return await Boundary(Registry((adds_up,))).call(task, LocalContext(parts=parts))
+
+    assert asyncio.run(main()).data == {"total": 4, "missing": []}
 
 
 # Waves

@@ -3,7 +3,7 @@
 Nothing is delegated, no question is asked, and nothing is kept beyond the context's own list of events.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
@@ -44,6 +44,7 @@ class LocalContext:
         grants: What the agent may use.
         answer: Asks a person; without it questions get no answer, and approvals are denied.
         outside: Clock, chance and waiting.
+        parts: What the nodes of a plan came to that the agent has answered with before.
 
     Attributes:
         events: What was recorded, oldest first.
@@ -61,6 +62,7 @@ class LocalContext:
         grants: Grants = ALL,
         answer: Callable[[Question], Awaitable[Answer | None]] | None = None,
         outside: Outside = REAL,
+        parts: Mapping[str, Result] | None = None,
     ) -> None:
         self.attempt = 0
         self.deadline_ns = deadline_ns
@@ -69,6 +71,7 @@ class LocalContext:
         self.events: list[Event] = []
         self.budget_tracker = BudgetTracker(tokens=self.budget.tokens, usd=self.budget.cost_usd)
         self.grants = grants
+        self.parts = parts
         self.checkpoint: dict[str, Any] = {}
         self._workspace = workspace
         self._answer = answer

@@ -4,7 +4,7 @@ What comes out of `Agent.run` is a `Reply`: whatever the agent handed back, befo
 boundary turns a reply into a `Result`.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
@@ -71,6 +71,8 @@ class RunContext(Protocol):
         budget: What the run may still spend; agents that spend ask it first.
         correction: Present when an earlier answer was refused.
         grants: What this agent may use at most: the grants of the agent or user it works for.
+        parts: What the nodes of its own plan came to, by their ids, when it is called again (`Plan.call_again`);
+            None before.
         checkpoint: What the agent notes for itself, as JSON data: still there when it runs again after a question.
     """
 
@@ -81,6 +83,7 @@ class RunContext(Protocol):
     budget: Budget
     correction: Correction | None
     grants: Grants
+    parts: Mapping[str, Result] | None
     checkpoint: dict[str, Any]
 
     @property

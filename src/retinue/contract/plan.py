@@ -129,6 +129,8 @@ class Plan(Model):
     Attributes:
         format: Raised when the meaning of a plan changes; a durable run is resumed by the same format only.
         join: When the whole plan is done.
+        call_again: When all nodes have ended, the agent that answered with this plan is called again, with what they
+            came to in `run.parts`: what it answers then is the result. Otherwise the parts are put side by side.
         dropped: What was asked and is not in the plan, said in the answer.
     """
 
@@ -137,6 +139,7 @@ class Plan(Model):
     nodes: Many[Delegation] = ()
     join: Join = "all"
     quorum: Annotated[float, Field(gt=0, le=1)] = 0.5
+    call_again: bool = False
     dropped: tuple[Dropped, ...] = ()
     extras: JsonMapping = Field(default_factory=dict)
 

@@ -19,7 +19,7 @@ from zlib import crc32
 from retinue.contract.definition import Definition
 from retinue.contract.event import Decision, NodeStarted
 from retinue.contract.fault import Fault
-from retinue.contract.json import dumps
+from retinue.contract.json import as_mapping, dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan, topological_order
 from retinue.contract.result import Result, Usage, Warned
@@ -55,7 +55,7 @@ from retinue.orchestration.recovery import (
     open_moves,
 )
 from retinue.orchestration.run_request import RESERVED, RUN_PLAN, RunRequest, digests_of
-from retinue.orchestration.run_result import build_result, with_quorum_warnings
+from retinue.orchestration.run_result import PARTS, build_result, with_quorum_warnings
 from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun, has_reports, union
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder, qualify_question, read_answer
 
@@ -157,6 +157,8 @@ class Executor:
             self._run_budget.close(name, result.usage, overhead=kind in {"think", "split"})
         match kind:
             case "step":
+                if result.lifecycle != "input_required":
+                    result = self._with_parts(progress, result)
                 # An agent that composes works on, and says with which plan.
                 if result.lifecycle == "working" and "plan" in result.extras:
                     plan = Plan.model_validate_json(dumps(result.extras["plan"]))
@@ -167,7 +169,11 @@ class Executor:
                     result = child_request
                 self._handle_result(progress, result)
             case "child":
-                self._handle_result(progress, self._child_result(progress, result))
+                whole = self._child_result(progress, result)
+                if PARTS in whole.extras and whole.outcome != "canceled" and not progress.unneeded:
+                    self._call_again(progress, whole)
+                else:
+                    self._handle_result(progress, whole)
             case "ask":
                 self._take_answer(progress, name, result)
             case "think":
@@ -348,6 +354,7 @@ class Executor:
             budget=self._run_budget.remaining(),
             answers=progress.answers,
             checkpoint=checkpoint_for(node, progress.last),
+            parts=progress.parts,
             open_tracker=partial(self._run_budget.open, name),
         )
         context.task = task
@@ -416,7 +423,7 @@ class Executor:
         # A call each is left for the nodes of this run that have not ended.
         unfinished = len(request.plan.nodes) - len(self._tasks.results) - 1
         self._composing = max(self._composing - 1, 0)
-        granted = self._run_budget.grant(sharers=self._composing + 1, reserved=unfinished)
+        granted = self._run_budget.grant(sharers=self._composing + 1, reserved=unfinished + plan.call_again)
         error = _child_limit_error(request, node, plan, granted)
         if granted is None or error is not None:
             if granted is not None:
@@ -471,6 +478,44 @@ class Executor:
         if progress.granted is not None:
             self._run_budget.refund(progress.granted, calls if isinstance(calls, int) else progress.granted.nodes)
         return as_node_result(progress.node, progress.last, result)
+
+    def _call_again(self, progress: NodeProgress, whole: Result) -> None:
+        """Have the agent that planned make its answer of what each node of its plan came to."""
+        extras = dict(whole.extras)
+        parts = as_mapping(extras.pop(PARTS))
+        # If it is stopped before it has answered, its parts side by side are what is kept.
+        progress.planned = progress.latest = whole.model_copy(update={"extras": extras})
+        progress.parts = {name: Result.model_validate_json(dumps(part)) for name, part in parts.items()}
+        self._emit_decision("call_again", "It makes its answer of the parts.", progress.node, parts=len(parts))
+        if (refused := self._start(progress)) is not None:
+            self._end(progress, self._with_parts(progress, refused))
+
+    def _with_parts(self, progress: NodeProgress, result: Result) -> Result:
+        """`result` of an agent that was called again, with what its parts took and left behind; theirs if it has none.
+
+        Of their warnings only those of useful parts are added: what a failure means for the answer, the agent says.
+        """
+        planned, before, parts = progress.planned, progress.last, progress.parts
+        if planned is None or parts is None:
+            return result
+        progress.planned = progress.parts = None
+        both = (planned, result)
+        own = () if before is None else before.warnings
+        theirs = (part.warnings for part in parts.values() if part.useful)
+        update: JsonMapping = {
+            "usage": Usage.total(one.usage for one in both),
+            "duration_ns": sum(one.duration_ns or 0 for one in both),
+            "artifacts": union(one.artifacts for one in both),
+            "warnings": union((result.warnings, own, *theirs)),
+            "files_read": union(one.files_read for one in both),
+            "files_written": union(one.files_written for one in both),
+            "extras": {**planned.extras, **result.extras},
+        }
+        if own and result.outcome == "success":
+            update["outcome"] = "partial"  # it left something out when it planned
+        if result.lifecycle == "ended" and not result.useful and result.data is None:
+            update |= {"data": planned.data, "content": planned.content}
+        return result.model_copy(update=update)
 
     # What was written: H24
 

@@ -171,9 +171,13 @@ class JudgeCalls:
         return self._step(name, ask, {}, "reason")
 
     def summary_step(self, run: FinishedRun) -> tuple[str, Step] | None:
-        """The summary of several answers (B25). A single answer is its own."""
+        """The summary of several answers (B25), unless it is one alone or its agent makes an answer of the parts."""
         request = self.services.request
-        if request.answer == "collected" or sum(one.useful for one in run.results.values()) < _SEVERAL:
+        if (
+            request.answer == "collected"
+            or request.plan.call_again
+            or sum(one.useful for one in run.results.values()) < _SEVERAL
+        ):
             return None
         evidence = collect_evidence(run)
         if not evidence.pieces:

@@ -109,7 +109,7 @@ class NodeContext:
     __slots__ = (
         "_above", "_answers", "_budget_tracker", "_delegated", "_delegation_count", "_depth", "_inner",
         "_open_tracker", "_place", "_services", "attempt", "budget", "checkpoint", "correction",
-        "deadline_ns", "grants", "node", "phases", "run", "task", "waits_for",
+        "deadline_ns", "grants", "node", "parts", "phases", "run", "task", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -120,6 +120,7 @@ class NodeContext:
         budget: Budget | None = None,
         answers: Mapping[str, Answer | None] | None = None,
         checkpoint: dict[str, Any] | None = None,
+        parts: Mapping[str, Result] | None = None,
         open_tracker: Callable[[], BudgetTracker] | None = None,
     ) -> None:
         self.run = services.run
@@ -129,6 +130,7 @@ class NodeContext:
         self.budget = budget or services.request.budget
         self.grants = services.grants
         self.checkpoint = {} if checkpoint is None else checkpoint
+        self.parts = parts
         self.correction: Correction | None = None
         self.waits_for: Question | None = None
         self.task: Task | None = None

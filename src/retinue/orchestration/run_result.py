@@ -26,6 +26,9 @@ from retinue.orchestration.synthesise import EMPTY_ANSWER, FinishedRun, collect,
 if TYPE_CHECKING:
     from retinue.orchestration.cited_summary import CitedSummary
 
+PARTS: Final = "parts"
+"""The key of `Result.extras` under which a child run hands up what each node came to, for the agent that planned it."""
+
 _SUBJECTS: Final = 50
 _CITED: Final = 5
 _TITLE: Final = 120
@@ -188,6 +191,9 @@ def build_result(
         result = as_agent_result(request, run, merged, summary) if request.answer == "reduced" else merged
     if usage is not None:
         result = result.model_copy(update={"usage": usage})
+    if run.plan.call_again and request.above:
+        parts = {name: one.to_json() for name, one in run.results.items()}
+        result = result.model_copy(update={"extras": {**result.extras, PARTS: parts}})
     if run.plan.join == "quorum" and result.outcome in {"success", "partial", "error"}:
         result = _apply_quorum(request, run, result)
     fault = locate_fault(request, run, result.fault)

@@ -45,6 +45,8 @@ class NodeProgress:
         last: What it came to before a person was asked, or before its child run.
         latest: What its agent came to last, noted in the step itself.
         granted: What its child run may spend.
+        planned: What its child run came to, put side by side, while its agent is called again to make an answer of it.
+        parts: What each node of that run came to.
         judge_calls: How often a model reconsidered it.
         earlier: What it came to before another agent was asked, where some of that was finished.
         left_out: The words of its request that another agent is asked without.
@@ -61,6 +63,8 @@ class NodeProgress:
     last: Result | None = None
     latest: Result | None = None
     granted: Budget | None = None
+    planned: Result | None = None
+    parts: Mapping[str, Result] | None = None
     judge_calls: int = 0
     earlier: tuple[Result, ...] = ()
     left_out: tuple[str, ...] = ()
