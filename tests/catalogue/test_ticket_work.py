@@ -66,7 +66,7 @@ def test_what_names_no_ticket_says_how_ids_are_written(tree: TicketTree, target:
     "target", ["STORY-0001.2.3\nx", "../../STORY-0001.2.3", "STORY-0001.2.3 x", "STORY-0001.2.3:x"]
 )
 def test_an_id_inside_of_something_else_names_no_ticket(tree: TicketTree, target: str) -> None:
-    with pytest.raises(InvalidInput, match="cannot be the name of a branch|is not a ticket id"):
+    with pytest.raises(InvalidInput, match=r"cannot be the name of a branch|is not a ticket id"):
         find_ticket(tree, target)
 
 
