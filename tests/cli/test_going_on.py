@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -151,3 +152,84 @@ def test_a_row_whose_id_is_no_text_is_left_out_of_the_statistics(retinue: Give, 
         connection.execute(copied.format("run, 5000, x'ff'", "AND kind = 'finished' LIMIT 1"))
     assert retinue("stats", "--json").data["runs"]["calls"] == 1
     assert "damaged" in retinue("runs", "list").out
+
+
+# A copy with something changed
+
+_SUMS = '''
+from pathlib import Path
+import retinue
+
+
+def note(name):
+    with Path("calls.txt").open("a") as file:
+        file.write(name + " ")
+
+
+@retinue.agent
+async def doubler(number: int) -> dict[str, int]:
+    """Doubles a number. Use when a number must be doubled. Returns the number."""
+    note(f"doubler{number}")
+    return {"number": 2 * number}
+
+
+@retinue.agent
+async def adder(task: str, run: retinue.RunContext, request: retinue.Task) -> dict[str, int]:
+    """Adds up what it is handed. Use when numbers must be added up. Returns the sum."""
+    note("adder")
+    return {"total": sum(one["data"]["number"] for one in request.context.inputs.values())}
+'''
+
+
+def total(answer: str) -> int:
+    match = re.search(r"[Tt]otal\W{1,6}([0-9]+)", answer)
+    assert match is not None, answer
+    return int(match[1])
+
+
+@pytest.fixture
+def sums(folder: Path, retinue: Give) -> str:
+    """The id of a run in which two numbers were doubled and added up."""
+    trusted(folder, _SUMS)
+    nodes = [
+        {"id": "one", "agent": "doubler", "parameters": {"number": 1}},
+        {"id": "two", "agent": "doubler", "parameters": {"number": 2}},
+        {"id": "sum", "agent": "adder", "instruction": "add them up", "needs": ["one", "two"],
+         "context": {"one": "full", "two": "full"}},
+    ]  # fmt: skip
+    (folder / "plan.json").write_text(json.dumps({"goal": "sums", "nodes": nodes}), encoding="utf-8")
+    done = retinue("run", "--plan", "plan.json", "--json")
+    assert done.code == 0
+    assert total(done.out) == 6
+    return json.loads(retinue("runs", "list", "--json").out)[0]["run"]
+
+
+def test_a_copy_runs_a_step_again_and_what_needs_it(folder: Path, retinue: Give, sums: str) -> None:
+    done = retinue("runs", "fork", sums, "--without", "two", "--json")
+    assert (done.code, total(done.out)) == (0, 6)
+    assert calls(folder) == ["adder", "adder", "doubler1", "doubler2", "doubler2"]
+    runs = json.loads(retinue("runs", "list", "--json").out)
+    assert len(runs) == 2
+    assert runs[1]["run"] == sums
+
+
+def test_a_copy_is_given_another_parameter_by_its_type(folder: Path, retinue: Give, sums: str) -> None:
+    done = retinue("runs", "fork", sums, "--set", "one.number=10", "--json")
+    assert (done.code, total(done.out)) == (0, 24)
+    assert calls(folder) == ["adder", "adder", "doubler1", "doubler10", "doubler2"]
+    assert total(retinue("runs", "show", sums, "--json").out) == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--without", "three"), "has no step `three`"),
+        (("--set", "three.number=1"), "has no step `three`"),
+        (("--set", "one=1"), "is no change. Use --set STEP.PARAMETER=VALUE."),
+        (("--set", "one.numbre=1"), "numbre"),
+    ],
+)
+def test_a_change_that_cannot_be_made_says_so(retinue: Give, sums: str, options: tuple[str, ...], message: str) -> None:
+    done = retinue("runs", "fork", sums, *options)
+    assert done.code in {1, 2}
+    assert message in done.err + done.out

@@ -25,8 +25,18 @@ from retinue.cli.result_output import (
     with_explanation,
     write_document,
 )
-from retinue.cli.session import Invocation, invocation_in, resume, run_session, with_module, workspace_of
+from retinue.cli.session import (
+    Invocation,
+    StartRun,
+    fork,
+    invocation_in,
+    resume,
+    run_session,
+    with_module,
+    workspace_of,
+)
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.engine.base import RunRecord
 from retinue.engine.journal import Journal
@@ -105,6 +115,28 @@ def resume_run(*, run: str | None, accept_changes: bool, form: Form, workspace: 
     with _journal() as journal:
         name = find_run(journal, run)
         plan = _plan(journal, name)
+    return _go_on(plan, resume(name, accept_changes=accept_changes), form, workspace)
+
+
+def fork_run(
+    *, run: str, without: tuple[str, ...], changes: tuple[str, ...], form: Form, workspace: Path | None
+) -> int:
+    """Start a copy of RUN that keeps what has finished."""
+    by_step: dict[str, JsonMapping] = {}
+    for change in changes:
+        place, equals, value = change.partition("=")
+        step, _, parameter = place.strip().partition(".")
+        if not (equals and step and parameter):
+            raise click.UsageError(f"{change[:80]!r} is no change. Use --set STEP.PARAMETER=VALUE.")
+        by_step.setdefault(step, {})[parameter] = value
+    with _journal() as journal:
+        name = find_run(journal, run)
+        plan = _plan(journal, name)
+    return _go_on(plan, fork(name, plan, without=without, changes=by_step), form, workspace)
+
+
+def _go_on(plan: Plan, start: StartRun, form: Form, workspace: Path | None) -> int:
+    """Open what `plan` was run with, and start there."""
     options = invocation_in(plan) or Invocation()
     folder = workspace or workspace_of(plan)
     project = open_project(folder, model=options.model or None, runner=options.runner or None, level=options.level)
@@ -116,7 +148,7 @@ def resume_run(*, run: str | None, accept_changes: bool, form: Form, workspace: 
         project = project.with_only(options.agents)
     if options.command:
         project, _ = with_command(project, options.command)
-    session = run_session(project, form, resume(name, accept_changes=accept_changes), recorded=True)
+    session = run_session(project, form, start, recorded=True)
     if options.verb != "ask":
         return show_goal_result(session, form, fail_on=project.settings.get("run.fail_on"))
     code = show_agent_result(session, form)

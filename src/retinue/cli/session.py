@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, TypeAlias
 import click
 
 from retinue.agents.boundary import Boundary
+from retinue.agents.boundary.decode_parameters import decode_parameters
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.module import load_module
@@ -42,6 +43,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
 from retinue.engine.run import Answerer
+from retinue.engine.run_history import RunHistory
 from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.follow import RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -478,10 +480,7 @@ def resume(run: str, *, accept_changes: bool = False) -> StartRun:
     """
 
     async def start(orchestrator: Orchestrator) -> StartedRun:
-        engine = orchestrator.engine
-        journal = engine.journal if isinstance(engine, InProcessEngine) else None
-        if journal is None:
-            raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
+        engine, journal = orchestrator.engine, _journal_of(orchestrator)
         history = journal.history(run)
         plan = Plan.model_validate_json(dumps(history.payload["plan"]))
         reused_results = {name: result for name, (_, result) in history.kept_results().items()}
@@ -493,3 +492,32 @@ def resume(run: str, *, accept_changes: bool = False) -> StartRun:
         return StartedRun(run, plan, after=len(history.events), reused_results=reused_results)
 
     return start
+
+
+def fork(run: str, plan: Plan, *, without: Sequence[str], changes: Mapping[str, JsonMapping]) -> StartRun:
+    """Starts a copy of a run of the history, as `Orchestrator.fork` does; `changes` are parameters as text, by step."""
+
+    async def start(orchestrator: Orchestrator) -> StartedRun:
+        engine, parameters = orchestrator.engine, dict[str, JsonMapping]()
+        agents = {node.id: (node.agent, node.skill) for node in plan.nodes}
+        for step, texts in changes.items():
+            agent, name = agents.get(step, ("", None))
+            definition = orchestrator.registry.get(agent).definition if agent else None
+            skill = definition and (definition.skill(name) if name else definition.default_skill)
+            parameters[step] = decode_parameters(texts, skill.input_schema if skill else {})[0]
+        copy = await orchestrator.fork(run, without=without, parameters=parameters)
+        events = [event async for event in engine.events(copy, follow=False)]
+        steps = RunHistory(copy, "", {}, "", 0, events=events).kept_results()
+        changed_plan = Plan.model_validate_json(dumps((await engine.payload(copy))["plan"]))
+        reused_results = {name: result for name, (_, result) in steps.items()}
+        return StartedRun(copy, changed_plan, after=len(events), reused_results=reused_results)
+
+    return start
+
+
+def _journal_of(orchestrator: Orchestrator) -> Journal:
+    engine = orchestrator.engine
+    journal = engine.journal if isinstance(engine, InProcessEngine) else None
+    if journal is None:
+        raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
+    return journal

@@ -429,6 +429,30 @@ def runs_resume() -> None:
     """
 
 
+@runs.command("fork")
+@click.argument("run", shell_complete=lazy("completion:run_ids"))
+@click.option("--without", multiple=True, metavar="STEP", help="Run this step again, and all that need it.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="STEP.PARAMETER=VALUE",
+    help="Run a step again with another parameter, and all that need it.",
+)
+@options.form_options
+@options.workspace_option
+@implemented_by("runs:fork_run")
+def runs_fork() -> None:
+    r"""Start a copy of RUN that keeps its finished steps, except those named; RUN itself stays as it is.
+
+    `retinue runs show RUN --events` names the steps.
+
+    \b
+      retinue runs fork 01m8c --without n2
+      retinue runs fork 01m8c --set n1.limit=20
+    """
+
+
 @runs.command("rate")
 @click.argument("run", shell_complete=lazy("completion:run_ids"))
 @click.argument("verdict", type=choice("good", "bad"))

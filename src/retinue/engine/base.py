@@ -329,8 +329,14 @@ class Engine(Protocol):
         """
         ...
 
-    async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
-        """Start a copy of a run that keeps its finished steps, except those named; gives the new id."""
+    async def fork(self, run: str, *, without: Sequence[str] = (), payload: JsonMapping | None = None) -> str:
+        """Start a copy of a run that keeps its finished steps, except those named; gives the new id.
+
+        Args:
+            run: Its id.
+            without: The steps that are run again.
+            payload: What the copy is started with, in place of what the run was.
+        """
         ...
 
 

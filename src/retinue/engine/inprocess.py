@@ -346,7 +346,7 @@ class InProcessEngine:
             self._launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
         return run
 
-    async def fork(self, run: str, *, without: Sequence[str] = ()) -> str:
+    async def fork(self, run: str, *, without: Sequence[str] = (), payload: JsonMapping | None = None) -> str:
         """See `Engine.fork`.
 
         Raises:
@@ -363,6 +363,7 @@ class InProcessEngine:
                 suggestions=tuple(results),
             )
         history = source.copy_for(self._ids.new(), self.clock(), parent=None, without=without)
+        history.payload = source.payload if payload is None else payload
         if self.journal is not None:
             self.journal.begin(history)
         copy = self._live(history)

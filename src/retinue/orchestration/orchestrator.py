@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from retinue.agents.boundary import Boundary
@@ -18,13 +19,14 @@ from retinue.agents.registry import Registry, light_schema_of
 from retinue.contract.definition import Definition, Effect
 from retinue.contract.event import Body
 from retinue.contract.model import JsonMapping
-from retinue.contract.plan import Delegation, Dropped, Join, Plan
+from retinue.contract.plan import Delegation, Dropped, Join, Plan, topological_order
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Limits, Question, Task, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import REAL, Engine, Outside, Workflow, WorkflowScope
 from retinue.engine.offload import Pool
-from retinue.errors import RetinueError, Unavailable, UnknownName
+from retinue.engine.run_history import RunHistory
+from retinue.errors import InvalidInput, RetinueError, Unavailable, UnknownName
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.budget import (
     Deadline,
@@ -47,7 +49,7 @@ from retinue.orchestration.planning import (
     with_planning,
 )
 from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
-from retinue.orchestration.run_request import RUN_PLAN, OnUnexpected, RunRequest, digests_of
+from retinue.orchestration.run_request import RESERVED, RUN_PLAN, OnUnexpected, RunRequest, digests_of
 from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
@@ -290,6 +292,43 @@ class Orchestrator:
         before = RunRequest.read(payload).definitions
         now = digests_of(before, self._definition_of)
         return [name for name, digest in before.items() if now.get(name) != digest]
+
+    async def fork(
+        self, run: str, *, without: Sequence[str] = (), parameters: Mapping[str, JsonMapping] = MappingProxyType({})
+    ) -> str:
+        """Start a copy of a run that keeps what has finished; gives its id.
+
+        Args:
+            run: Its id.
+            without: Nodes that are run again, with all that need them.
+            parameters: Other parameters for single nodes, by node; these are run again too.
+
+        Raises:
+            UnknownName: There is no such run, or no such node in its plan.
+            InvalidInput: The run is not one of a plan; or a parameter does not fit.
+        """
+        request = RunRequest.read(await self.engine.payload(run))
+        changed = {*without, *parameters}
+        nodes = {node.id: node for node in request.plan.nodes}
+        if unknown := sorted(changed - nodes.keys()):
+            hint = f"Its steps: {', '.join(f'`{name}`' for name in nodes)}."
+            raise UnknownName(f"Run `{run}` has no step `{unknown[0]}`.", hint=hint, suggestions=tuple(nodes))
+        for name in topological_order(request.plan.nodes):
+            if changed.intersection(nodes[name].needs):
+                changed.add(name)
+        for name, values in parameters.items():
+            update = {"parameters": {**nodes[name].parameters, **values}, "questions": ()}
+            nodes[name] = nodes[name].model_copy(update=update)
+        plan = request.plan.model_copy(update={"nodes": tuple(nodes.values())})
+        checker = PlanChecker(self.registry.definitions()) if parameters else None
+        for finding in checker.findings(plan) if checker else ():
+            if finding.severity == "error":
+                raise InvalidInput(finding.message, hint=finding.fix, path=finding.path)
+        events = [event async for event in self.engine.events(run, follow=False)]
+        steps = RunHistory(run, RUN_PLAN, {}, "", 0, events=events).kept_results()
+        again = [step for step in steps if step.partition(RESERVED)[0] in changed]
+        payload = RunRequest.read(request.model_copy(update={"plan": plan}).to_json()).to_json()
+        return await self.engine.fork(run, without=again, payload=payload)
 
     async def run_goal(self, goal: str, *, budget: Budget | None = None, run: str | None = None) -> Result:
         """Answer `goal`: plan it, run the plan, merge what came (G17).
