@@ -37,6 +37,10 @@ def test_every_skill_says_whether_it_asks_a_model():
         "personal_assistant.assist": "can",
         "researcher_analyst.research": "can",
         "research_supervisor.research_each": "by_others",
+        "specification_quality_checker.full_ticket": "can",
+        "specification_quality_checker.acceptance_criteria": "can",
+        "specification_quality_checker.technical_design": "can",
+        "specification_quality_checker.task_steps": "can",
         "system_architect.options": "must",
         "system_architect.assess": "by_others",
     }
