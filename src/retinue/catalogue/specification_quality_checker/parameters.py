@@ -29,19 +29,20 @@ _Words: TypeAlias = Annotated[Many[Annotated[str, Field(min_length=1, max_length
 
 
 class SpecRule(Model):
-    """What a ticket can leave open. In `fix`, which says what to write, `<…>` is to be filled in."""
+    """What a ticket can leave open: words of the dictionary, what scenarios lack, or a criterion for a model.
 
+    Attributes:
+        fix: What to write; `<…>` is to be filled in. It can take the place of the words in `replaces`.
+        unless: What keeps `words` from counting, beside the neighbours and words that the other members name.
+        sections: Where a criterion is asked for; `text` says it.
+    """
+
+    id: str = ""
     category: SpecCategory
     severity: IssueSeverity
     problem: str
-    words: _Words = ()
     fix: str = ""
-
-
-class VagueTerm(SpecRule):
-    """Words that leave something open, and what keeps them from it; `fix` can take the place of those in `replaces`."""
-
-    id: str
+    words: _Words = ()
     replaces: _Words = ()
     exact_case: bool = False
     everywhere: bool = False
@@ -49,14 +50,8 @@ class VagueTerm(SpecRule):
     unless_after: _Words = ()
     unless_before: _Words = ()
     unless_words: _Words = ()
-
-
-class SpecCriterion(SpecRule):
-    """What a model judges, where one of `sections` was examined; `problem` is what it says when that is not met."""
-
-    id: str
-    sections: Many[SpecSection]
-    text: str
+    sections: Many[SpecSection] = ()
+    text: str = ""
 
 
 class SpecFix(Model):
@@ -147,12 +142,12 @@ class SpecificationRubric(Rubric):
     units: _Words
     formula: ScoreFormula
     impact: Annotated[dict[SpecCategory, str], Field(min_length=7)]
-    terms: Annotated[Many[VagueTerm], Field(min_length=1)]
+    terms: Annotated[Many[SpecRule], Field(min_length=1)]
     failing_path: SpecRule | None = None
-    criteria: Many[SpecCriterion] = ()
+    criteria: Many[SpecRule] = ()
 
     @cached_property
-    def term_of(self) -> Mapping[str, VagueTerm]:
+    def term_of(self) -> Mapping[str, SpecRule]:
         """The term of each word, in small letters."""
         return {word.casefold(): term for term in self.terms for word in term.words}
 

@@ -12,7 +12,7 @@ from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 
-from .parameters import SpecCriterion, SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection
+from .parameters import SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection
 from .statements import SpecStatement, read_statements, vague_words
 
 _MOST_ISSUES: Final = 500
@@ -53,26 +53,22 @@ class SpecificationCheck:
             self.checks.append("bdd_scenarios")
             said = "\n".join(line for one in scenarios for line in (one.name, *one.steps)).casefold()
             if not any(re.search(rf"(?<!\w){re.escape(word)}", said) for word in rule.words):
-                known: dict[str, Any] = {
-                    "term": "no failing path",
-                    "section": "bdd_scenarios",
-                    "fix": SpecFix(old="", advice=rule.fix),
-                }
-                context = f"{len(scenarios)} scenarios, the first: {scenarios[0].name}"
-                self._add(rule, scenarios[0].line, context=context, **known)
+                context, fix = f"{len(scenarios)} scenarios: {scenarios[0].name}, …", SpecFix(old="", advice=rule.fix)
+                place = {"term": "no failing path", "section": "bdd_scenarios"}
+                self._add(rule, scenarios[0].line, context=context, fix=fix, **place)
 
     def _add(self, rule: SpecRule, line: int, *, context: str, problem: str = "", **said: Any) -> None:
         said |= {"category": rule.category, "severity": rule.severity, "impact": self.rubric.impact[rule.category]}
         said |= {"location": f"{self.ticket.path}:{line}", "context": one_line(context)}
         self.issues.append(SpecIssue(**said, problem=one_line(problem) or rule.problem))
 
-    def open_criteria(self) -> Mapping[str, SpecCriterion]:
+    def open_criteria(self) -> Mapping[str, SpecRule]:
         """The criteria that the sections are about, and that no rule has found unmet."""
         there, unmet = {one.section for one in self.statements}, {one.category for one in self.issues}
         criteria = (one for one in self.rubric.criteria if one.category not in unmet)
         return {one.id: one for one in criteria if not there.isdisjoint(one.sections)}
 
-    def add_judgement(self, criterion: SpecCriterion, judgement: CriterionJudgement) -> None:
+    def add_judgement(self, criterion: SpecRule, judgement: CriterionJudgement) -> None:
         """Count what a model judged."""
         self.checks.append(None)
         if not judgement.is_met:

@@ -10,7 +10,7 @@ from retinue.catalogue.tickets import Ticket, mask_names
 from retinue.catalogue.tickets.ticket import line_starts
 from retinue.catalogue.tickets.vocabulary import fold_words
 
-from .parameters import SpecFix, SpecificationRubric, SpecSection, VagueTerm
+from .parameters import SpecFix, SpecificationRubric, SpecRule, SpecSection
 
 _SECTION_OF: Final[Mapping[str, SpecSection]] = {
     "user_story": "user_story", "acceptance_criteria": "acceptance_criteria", "scenarios": "bdd_scenarios",
@@ -95,14 +95,13 @@ def _steps(ticket: Ticket, starts: list[int], keys: list[str]) -> Iterator[SpecS
         at = starts[scenario.line - 1]
         for step in scenario.steps:
             body = step.split(maxsplit=1)[-1]
-            found = ticket.text.find(body, at, at + _STEP_WITHIN)
-            at = found + len(body) if found >= 0 else at
-            line = scenario.line if found < 0 else bisect_right(starts, found)
+            at = max(at, ticket.text.find(body, at, at + _STEP_WITHIN))
+            line = bisect_right(starts, at)
             section = _SECTION_OF.get(keys[line], "bdd_scenarios")
             yield SpecStatement(body, mask_names(body), line, section, is_step=True)
 
 
-def vague_words(statement: SpecStatement, rubric: SpecificationRubric) -> Iterator[tuple[VagueTerm, int, SpecFix]]:
+def vague_words(statement: SpecStatement, rubric: SpecificationRubric) -> Iterator[tuple[SpecRule, int, SpecFix]]:
     """Each term by which a statement leaves something open, once: with its line and what to write."""
     seen = set[str]()
     for match in rubric.vague.finditer(statement.prose):
@@ -117,7 +116,7 @@ def vague_words(statement: SpecStatement, rubric: SpecificationRubric) -> Iterat
             yield term, statement.line + len(line_starts(statement.raw[: match.start()])) - 1, fix
 
 
-def _is_disarmed(term: VagueTerm, statement: SpecStatement, match: re.Match[str], rubric: SpecificationRubric) -> bool:
+def _is_disarmed(term: SpecRule, statement: SpecStatement, match: re.Match[str], rubric: SpecificationRubric) -> bool:
     """Whether something beside the word says what it leaves open, or makes it mean something else."""
     (start, end), prose, raw = match.span(), statement.prose, statement.raw
     low, high = max(0, start - _NEAR), end + _NEAR
