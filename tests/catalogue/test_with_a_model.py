@@ -97,6 +97,9 @@ def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
     assert weighing[1] is not None
     assert restructuring._MOST * count(listed) < weighing[1]  # pyright: ignore[reportPrivateUsage] - as above
 
+    checking = within("specification_quality_checker", "full_ticket")
+    assert (checking[0], checking[2]) == (2 * asks, 8_000)  # it judges, and then rewrites
+
 
 @pytest.mark.parametrize(
     ("facts", "must", "named"),

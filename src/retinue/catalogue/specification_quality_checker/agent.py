@@ -129,12 +129,12 @@ class SpecificationQualityChecker:
         report = await run_on_tickets(run, task.skill or "", work)
         (check,), models = checks, self.models
         criteria = check.open_criteria()
-        asked: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
+        arguments: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
         texts = {key: one.text for key, one in criteria.items()}
-        judgements = await judge_criteria(texts, check.ticket.text, report, models=models, **asked)
+        judgements = await judge_criteria(texts, check.ticket.text, report, models=models, **arguments)
         for key, judgement in judgements.items():
             check.add_judgement(criteria[key], judgement)
         if models is not None and models.configured:
-            await ask_for_rewrites(check, report, models, **asked)
+            await ask_for_rewrites(check, report, models, **arguments)
         check.fill(report, [key for key in criteria if key not in judgements])
         return report.reply()

@@ -128,8 +128,8 @@ class ScoreFormula(ScoreBasis):
 
     def level(self, score: int) -> _Level:
         """What the score is called."""
-        reached: list[_Level] = [level for level, least in self.bands.items() if score >= least]
-        return reached[0] if reached else "not_ready"
+        levels: list[_Level] = [level for level, least in self.bands.items() if score >= least]
+        return levels[0] if levels else "not_ready"
 
 
 class SpecificationRubric(Rubric):

@@ -91,8 +91,8 @@ async def ask_for_rewrites(
     except RetinueError as error:
         report.note(f"No model wrote exact words: {quote(error.message)}")
         return
-    listed = "\n".join(f"{number}. {one.term!r} in: {one.context}" for number, one in enumerate(issues, 1))
-    blocks = as_data_block(listed, "the ticket"), as_data_block(text[:_MAX_TEXT], "the ticket")
+    issue_lines = "\n".join(f"{number}. {one.term!r} in: {one.context}" for number, one in enumerate(issues, 1))
+    blocks = as_data_block(issue_lines, "the ticket"), as_data_block(text[:_MAX_TEXT], "the ticket")
     run.emit(Progress("rewriting", thinker.model.name))
     prompt = f"The issues:\n{blocks[0]}\n\nThe ticket:\n{blocks[1]}"
     answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Rewrites, "rewrites", check=objections)

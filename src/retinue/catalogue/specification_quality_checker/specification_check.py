@@ -120,8 +120,8 @@ class SpecificationCheck:
             "not_judged": list(not_judged),
         }
         words = [word.casefold() for one in self.statements for word in _WORD.findall(one.prose)]
-        known = sum(map(set(self.rubric.language_words).__contains__, words))
-        if len(words) >= _LEAST_WORDS and known < _LEAST_SHARE * len(words):
+        known_words = sum(map(set(self.rubric.language_words).__contains__, words))
+        if len(words) >= _LEAST_WORDS and known_words < _LEAST_SHARE * len(words):
             report.warn(
                 "degraded_analysis",
                 f"The dictionary is {self.rubric.language}, and the ticket is not.",

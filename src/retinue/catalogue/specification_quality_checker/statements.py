@@ -16,8 +16,8 @@ _SECTION_OF: Final[Mapping[str, SpecSection]] = {
     "user_story": "user_story", "acceptance_criteria": "acceptance_criteria", "scenarios": "bdd_scenarios",
     "technical_design": "technical_design", "implementation": "implementation_checklist",
 }  # fmt: skip
-_ASIDE: Final = "aside"
-_TOLD: Final = re.compile(r"\s*[*_]{0,2}(?:[✅✓✔☑🎉⏸❌]|~~|Scenario\b)")
+_ASIDE_KEY: Final = "aside"
+_RECORD: Final = re.compile(r"\s*[*_]{0,2}(?:[✅✓✔☑🎉⏸❌]|~~|Scenario\b)")
 _STEP: Final = re.compile(r"\s*[*_]{0,2}(?:Given|When|Then|And|But)\b")
 _FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?")
@@ -56,7 +56,7 @@ def read_statements(ticket: Ticket, rubric: SpecificationRubric) -> list[SpecSta
     text, starts = ticket.text, line_starts(ticket.text)
     keys, asides = [""] * (len(starts) + 1), {fold_words(word) for word in rubric.asides}
     for section in ticket.sections:  # of one inside another the name counts, if it has one
-        key = _ASIDE if fold_words(section.title) in asides else section.key
+        key = _ASIDE_KEY if fold_words(section.title) in asides else section.key
         if key:
             keys[section.line : section.end + 1] = [key] * (section.end + 1 - section.line)
     statements = list(_steps(ticket, starts, keys))
@@ -68,7 +68,9 @@ def read_statements(ticket: Ticket, rubric: SpecificationRubric) -> list[SpecSta
         rest = prose[label.end() :] if label else prose
         if keys[line] == "children" or not (fold_words(rest) or "??" in rest):  # titles of others, and bare labels
             continue
-        is_aside = keys[line] == _ASIDE or bool(_TOLD.match(raw)) or bool(label and fold_words(label[1]) in asides)
+        is_aside = (
+            keys[line] == _ASIDE_KEY or bool(_RECORD.match(raw)) or bool(label and fold_words(label[1]) in asides)
+        )
         section = _SECTION_OF.get(keys[line])
         statements.append(SpecStatement(raw, prose, line, section, bool(_STEP.match(raw)), is_aside))
     return sorted(statements, key=lambda one: one.line)
@@ -76,17 +78,17 @@ def read_statements(ticket: Ticket, rubric: SpecificationRubric) -> list[SpecSta
 
 def _blocks(text: str, masked: str, starts: list[int], apart: set[int]) -> Iterator[tuple[int, int, str]]:
     """The line, the start and the prose of each paragraph, item and row."""
-    begun: tuple[int, int] | None = None
+    block_start: tuple[int, int] | None = None
     for line, (start, end) in enumerate(zip(starts, [*starts[1:], len(text)], strict=True), start=1):
         prose, item = masked[start:end], _ITEM.match(text, start, end)
         is_apart = line in apart or _APART.match(prose.rstrip("\r\n")) is not None
-        if begun is not None and (is_apart or item or prose.lstrip().startswith("|")):
-            yield *begun, masked[begun[1] : start]
-            begun = None
-        if begun is None and not is_apart:
-            begun = (line, item.end() if item else start)
-    if begun is not None:
-        yield *begun, masked[begun[1] :]
+        if block_start is not None and (is_apart or item or prose.lstrip().startswith("|")):
+            yield *block_start, masked[block_start[1] : start]
+            block_start = None
+        if block_start is None and not is_apart:
+            block_start = (line, item.end() if item else start)
+    if block_start is not None:
+        yield *block_start, masked[block_start[1] :]
 
 
 def _steps(ticket: Ticket, starts: list[int], keys: list[str]) -> Iterator[SpecStatement]:
@@ -103,13 +105,13 @@ def _steps(ticket: Ticket, starts: list[int], keys: list[str]) -> Iterator[SpecS
 
 def vague_words(statement: SpecStatement, rubric: SpecificationRubric) -> Iterator[tuple[SpecRule, int, SpecFix]]:
     """Each term by which a statement leaves something open, once: with its line and what to write."""
-    seen = set[str]()
+    term_ids = set[str]()
     for match in rubric.vague.finditer(statement.prose):
         word = " ".join(match[0].split())
         term = rubric.term_of[word.casefold()]
         is_counted = (term.everywhere or not statement.is_aside) and (not term.exact_case or word in term.words)
-        if term.id not in seen and is_counted and not _is_disarmed(term, statement, match, rubric):
-            seen.add(term.id)
+        if term.id not in term_ids and is_counted and not _is_disarmed(term, statement, match, rubric):
+            term_ids.add(term.id)
             new = term.fix[:1].upper() + term.fix[1:] if match[0].istitle() else term.fix
             is_new = word.casefold() in term.replaces
             fix = SpecFix.of(match[0], new, "rule") if is_new else SpecFix(old=match[0], advice=term.fix)
