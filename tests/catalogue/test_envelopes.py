@@ -13,14 +13,14 @@ from retinue.dialects import markdown_json
 OPERATIONS = [
     pytest.param(agent.definition, skill, id=f"{agent.definition.name}/{skill.name}")
     for agent in agents()
-    if agent.definition.name in {"git_state_analyzer", "pattern_discovery"}
+    if agent.definition.name in {"git_state_analyzer", "pattern_discovery", "specification_quality_checker"}
     for skill in agent.definition.skills
     if not skill.unavailable
 ]
 
 
 def test_there_are_operations() -> None:
-    assert len(OPERATIONS) == 6
+    assert len(OPERATIONS) == 10
 
 
 @pytest.mark.requirement("K22")

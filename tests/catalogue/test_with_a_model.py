@@ -37,6 +37,10 @@ def test_every_skill_says_whether_it_asks_a_model():
         "personal_assistant.assist": "can",
         "researcher_analyst.research": "can",
         "research_supervisor.research_each": "by_others",
+        "specification_quality_checker.full_ticket": "can",
+        "specification_quality_checker.acceptance_criteria": "can",
+        "specification_quality_checker.technical_design": "can",
+        "specification_quality_checker.task_steps": "can",
         "system_architect.options": "must",
         "system_architect.assess": "by_others",
     }
@@ -92,6 +96,9 @@ def test_what_a_skill_says_it_asks_at_most_is_what_its_code_keeps_to():
     assert (weighing[0], weighing[2]) == (asks, 3_000)
     assert weighing[1] is not None
     assert restructuring._MOST * count(listed) < weighing[1]  # pyright: ignore[reportPrivateUsage] - as above
+
+    checking = within("specification_quality_checker", "full_ticket")
+    assert (checking[0], checking[2]) == (2 * asks, 8_000)  # it judges, and then rewrites
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ def agents(
         "PersonalAssistant": {"store": store, "models": models, "trusted": trusted_tools},
         "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
         "ResearchSupervisor": {},
+        "SpecificationQualityChecker": {"models": models},
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},
     }
     return lazy_agents(

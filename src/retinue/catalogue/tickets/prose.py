@@ -6,7 +6,7 @@ from typing import Final
 # Every repetition is bounded or possessive, so that no text takes more than a linear time.
 _NOT_PROSE: Final = re.compile(
     r"""
-      ^[ ]{0,3}(?P<fence>`{3,20}+|~{3,20}+)[^\n]*+\n(?:.*?^[ ]{0,3}(?P=fence)[`~]*+[ \t]*+$|.*+\Z)  # blocks of code
+      ^[ ]{0,12}(?P<fence>`{3,20}+|~{3,20}+)[^\n]*+\n(?:.*?^[ ]{0,12}(?P=fence)[`~]*+[ \t\r]*+$|.*+\Z)  # blocks of code
     | <!--.*?(?:-->|\Z)
     | (?<!`)(?P<ticks>`{1,5}+)(?!`)[^`\n]{1,300}+(?P=ticks)(?!`)                              # spans of code
     | ^[ ]{0,3}>[^\n]*+                                                                      # quotations

@@ -39,9 +39,14 @@ TicketTarget = Annotated[
 
 
 async def run_on_tickets(
-    run: RunContext, skill: str, work: Callable[[TicketTree, SkillReport, RunDeadline], None]
+    run: RunContext, skill: str, work: Callable[[TicketTree, SkillReport, RunDeadline], Ticket | None]
 ) -> SkillReport:
     """Read all tickets of the workspace and do `work` on them, in a thread; warn of what could not be read.
+
+    Args:
+        run: Whose workspace.
+        skill: For which skill.
+        work: Fills the report. When it gives a ticket, the answer is of that alone, and so are the warnings.
 
     Raises:
         MissingFile: There is no ticket.
@@ -51,17 +56,17 @@ async def run_on_tickets(
 
     def do_work() -> None:
         tree = read_tickets(run.workspace, check=deadline.check)
-        work(tree, report, deadline)
-        _warn_of_findings(tree, report)
+        _warn_of_findings(tree, report, work(tree, report, deadline))
 
     run.emit(Progress("reading tickets", skill))
     await in_cancellable_thread(deadline, do_work)
     return report
 
 
-def _warn_of_findings(tree: TicketTree, report: SkillReport) -> None:
+def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
     serious = [finding for finding in check_tickets(tree) if finding.rule in _INCOMPLETE]
+    serious = [finding for finding in serious if only is None or finding.file == only.path]
     for finding in serious[:_MOST_WARNINGS]:
         place = f"{finding.file}:{finding.line}" if finding.line else str(finding.file)
         report.warn(
