@@ -47,6 +47,7 @@ def agents(
     arguments: dict[str, dict[str, object]] = {
         "CodeEngineerExecutor": {"models": models, "servers": language_servers, "cache_dir": cache_dir},
         "DataAnalyst": {"cache_dir": cache_dir},
+        "DesignGuardian": {"models": models, "cache_dir": cache_dir},
         "GitStateAnalyzer": {"cache_dir": cache_dir},
         "Metrics": {},
         "PatternDiscovery": {"cache_dir": cache_dir},
