@@ -127,13 +127,14 @@ class DesignGuardian:
         judged = await judge_criteria(
             questions, text, report, models=self.models, definition=definition, task=task, run=run
         )
-        rows = rows_of(reviewer.target.text)
+        places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(rows_of(ticket.text), 1)]
         for name, one in judged.items():
             if not one.is_met:
                 start = one.quotation.strip().partition("\n")[0] or "\n"
-                line = next((at for at, row in enumerate(rows, 1) if start in row), reviewer.target.line)
-                told = one.quotation or one.reason
-                reviewer.add(name, reviewer.target, line, told, by="model", problem=one.reason)
+                ticket, line, _ = next(
+                    (place for place in places if start in place[2]), (reviewer.target, reviewer.target.line, "")
+                )
+                reviewer.add(name, ticket, line, one.quotation or one.reason, by="model", problem=one.reason)
         report.figures = {
             "analysis_type": skill,
             "pattern_reuse": reuse.to_json(),

@@ -10,11 +10,10 @@ from retinue.catalogue._names import FileNames, is_test_or_vendored, read_names
 from retinue.catalogue._prose import one_line
 from retinue.catalogue._report import plural
 from retinue.catalogue.tickets import Ticket
-from retinue.errors import RetinueError
 from retinue.tools.search.bm25 import Bm25
 
 from .parameters import PatternReuse, ReusablePattern
-from .review import FINISHED, MAX_SOURCE, Reviewer, content, rows_of
+from .review import FINISHED, Reviewer, content, rows_of
 
 _MOST: Final = 8
 _SHARED: Final = 2  # words that a name has in common with a ticket before it is said to be available
@@ -49,13 +48,7 @@ class ReuseFinder:
             for name in one.tops
             if name.islower() and not name.startswith("_")
         }
-        self.source = cache(self._read)
-
-    def _read(self, path: str) -> str:
-        try:
-            return self.reviewer.workspace.read_text(path, max_bytes=MAX_SOURCE)
-        except RetinueError:  # what is said of its names holds all the same
-            return ""
+        self.source = cache(reviewer.source)
 
     def place(self, name: str, path: str) -> ReusablePattern:
         """Where a name is defined, and the first line of its docstring."""

@@ -134,7 +134,8 @@ class Reviewer:
             self.report.note(f"Left out, since nothing can be changed there: {plural(finished, 'finished ticket')}.")
         try:
             for one in waiting:
-                self.check()
+                if self.reviewed:  # the target itself is reviewed in any case
+                    self.check()
                 self.reviewed.append(one)
                 self._find_words(one)
                 self._find_unasked(one)
@@ -253,7 +254,7 @@ class Reviewer:
             every += own  # before those of files, which are read once more below
             files = [one.target for one in ticket.targets("file") if one.target not in read]
             read |= dict.fromkeys(files)
-            own += [one for path in files if path.endswith(".py") for one in _classes(self._source(path), path)]
+            own += [one for path in files if path.endswith(".py") for one in _classes(self.source(path), path)]
             for one in own:
                 if one.is_abstract:
                     abstract.setdefault(one.name, (ticket, one))
@@ -263,7 +264,7 @@ class Reviewer:
         for entry in list_files(self.workspace).files if abstract else ():
             self.check()
             if entry.path.endswith(".py") and entry.size <= MAX_SOURCE:
-                source = self._source(entry.path)
+                source = self.source(entry.path)
                 every += _classes(source, entry.path) if any(name in source for name in abstract) else ()
         below: dict[str, list[_Class]] = {}
         for one in every:
@@ -276,7 +277,7 @@ class Reviewer:
                 evidence = f"`{name}` ({one.place}) has only `{only.name}` ({only.place})."
                 self.add("single-implementation", ticket, one.place, evidence)
 
-    def _source(self, path: str) -> str:
+    def source(self, path: str) -> str:
         """The text of a file; empty when it cannot be read, which is said unless it is only planned."""
         try:
             return self.workspace.read_text(path, max_bytes=MAX_SOURCE)
