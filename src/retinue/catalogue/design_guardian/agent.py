@@ -124,11 +124,11 @@ class DesignGuardian:
         questions = {name: rule.question for name, rule in reviewer.rubric.rules.items() if rule.question}
         text = "\n\n".join(one.text for one in reviewer.reviewed)
         definition = DesignGuardian.definition
-        judged = await judge_criteria(
+        judgements = await judge_criteria(
             questions, text, report, models=self.models, definition=definition, task=task, run=run
         )
         places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(rows_of(ticket.text), 1)]
-        for name, one in judged.items():
+        for name, one in judgements.items():
             if not one.is_met:
                 start = one.quotation.strip().partition("\n")[0] or "\n"
                 ticket, line, _ = next(
@@ -138,15 +138,15 @@ class DesignGuardian:
         report.figures = {
             "analysis_type": skill,
             "pattern_reuse": reuse.to_json(),
-            "judgements": [one.to_json() for one in judged.values()],
-            "not_judged": [name for name in questions if name not in judged],
+            "judgements": [one.to_json() for one in judgements.values()],
+            "not_judged": [name for name in questions if name not in judgements],
             "metadata": {"patterns_analyzed": patterns},
         }
-        _tell(reviewer)
+        _report_issues(reviewer)
         return report.reply()
 
 
-def _tell(reviewer: Reviewer) -> None:
+def _report_issues(reviewer: Reviewer) -> None:
     """Put what was found into the report, the gravest first."""
     rules, report, target = reviewer.rubric.rules, reviewer.report, reviewer.target
     issues = sorted(reviewer.issues.values(), key=lambda one: _ORDER.index(one.severity))

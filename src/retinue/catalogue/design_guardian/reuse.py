@@ -53,34 +53,34 @@ class ReuseFinder:
     def place(self, name: str, path: str) -> ReusablePattern:
         """Where a name is defined, and the first line of its docstring."""
         text = self.source(path)
-        found = re.search(rf"^[ \t]*(?:async )?def {re.escape(name)}\b", text, re.MULTILINE)
-        if found is None:  # a fixture may have another name than its function
+        definition = re.search(rf"^[ \t]*(?:async )?def {re.escape(name)}\b", text, re.MULTILINE)
+        if definition is None:  # a fixture may have another name than its function
             return ReusablePattern(name=name, location=path)
-        doc, line = _DOC.match(text, found.end()), text.count("\n", 0, found.end()) + 1
+        doc, line = _DOC.match(text, definition.end()), text.count("\n", 0, definition.end()) + 1
         return ReusablePattern(name=name, location=f"{path}:{line}", purpose=one_line(doc[1]) if doc else "")
 
     def find(self) -> PatternReuse:
         """What could be reused, with a score where there is a basis for one."""
         reviewed = self.reviewer.reviewed
         text = "\n".join(one.text for one in reviewed)
-        named = {*_CODE_NAME.findall(text), *_NAME.findall(text)}
+        mentions = {*_CODE_NAME.findall(text), *_NAME.findall(text)}
         steps = (item.text for one in reviewed for item in one.checklist)
-        words = content(" ".join([self.reviewer.target.title, *steps])) - self.reviewer.rubric.plain
+        words = content(" ".join([self.reviewer.target.title, *steps])) - self.reviewer.rubric.plain_terms
         new = self._planned_anew()
-        used = named & self.fixtures.keys()
+        used = mentions & self.fixtures.keys()
         total = len(used) + len(new)
         score = round(10 * len(used) / total, 1) if total else None
         if score is None:
-            told = "No fixture is named and none is planned: there is no basis for a score."
+            sentence = "No fixture is named and none is planned: there is no basis for a score."
         else:
             band = next(word for least, word in _BANDS if score >= least)
-            told = (
+            sentence = (
                 f"Of {plural(total, 'fixture')} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
             )
         test_words = {path: f"{path} {' '.join(names)}" for path, names in self.tests.items()}
         return PatternReuse(
-            fixtures_available=self._available(self.fixtures, named, words),
-            helpers_available=self._available(self.helpers, named, words),
+            fixtures_available=self._available(self.fixtures, mentions, words),
+            helpers_available=self._available(self.helpers, mentions, words),
             test_patterns_available=[
                 self.place(self.tests[path][0], path).model_copy(
                     update={"name": path, "purpose": plural(len(self.tests[path]), "test")}
@@ -88,34 +88,36 @@ class ReuseFinder:
                 for path in _best(test_words, words)[:3]
             ],
             reuse_score=score,
-            reuse_assessment=told,
+            reuse_assessment=sentence,
             violations=[one for one in self.reviewer.issues.values() if one.rule == "fixture-exists"],
         )
 
-    def _available(self, places: Mapping[str, str], named: Collection[str], words: set[str]) -> list[ReusablePattern]:
+    def _available(
+        self, places: Mapping[str, str], mentions: Collection[str], words: set[str]
+    ) -> list[ReusablePattern]:
         """Those that are named, then those whose names share most words."""
-        names = [*sorted(places.keys() & named), *_best({name: name.replace("_", " ") for name in places}, words)]
+        names = [*sorted(places.keys() & mentions), *_best({name: name.replace("_", " ") for name in places}, words)]
         return [self.place(name, places[name]) for name in list(dict.fromkeys(names))[:_MOST]]
 
     def _planned_anew(self) -> set[str]:
         """The names of fixtures that are planned and do not exist; what is planned although it exists is an issue."""
         rubric = self.reviewer.rubric
-        plain = content(" ".join(rubric.words.get("fixture_plain_words", ()))) | rubric.plain
-        by_words = {frozenset(key): name for name in self.fixtures if (key := _parts(name) - plain)}
+        empty_words = content(" ".join(rubric.words.get("fixture_plain_words", ()))) | rubric.plain_terms
+        by_words = {frozenset(key): name for name in self.fixtures if (key := _parts(name) - empty_words)}
         places = {name: self.place(name, path) for name, path in self.fixtures.items()}
-        purposes = {name: content(one.purpose) - plain for name, one in places.items()}
+        purposes = {name: content(one.purpose) - empty_words for name, one in places.items()}
         new: set[str] = set()
         # A finished ticket may have made what is there.
         for ticket in (one for one in self.reviewer.reviewed if one.status not in FINISHED):
             for line, names, row in self._planned(ticket):
-                about = content(row) - plain
+                about = content(row) - empty_words
                 same = [name for name in names if name in places]
-                same += [by_words[key] for one in names if (key := frozenset(_parts(one) - plain)) in by_words]
+                same += [by_words[key] for one in names if (key := frozenset(_parts(one) - empty_words)) in by_words]
                 same += [name for name, key in purposes.items() if len(key) >= _FEWEST_WORDS and key <= about]
                 if same:
                     one = places[same[0]]
-                    told = f"{row} — `{one.name}` is at {one.location}{one.purpose and f': {one.purpose}'}"
-                    self.reviewer.add("fixture-exists", ticket, line, told)
+                    sentence = f"{row} — `{one.name}` is at {one.location}{one.purpose and f': {one.purpose}'}"
+                    self.reviewer.add("fixture-exists", ticket, line, sentence)
                 else:
                     new |= set(names)
         return new

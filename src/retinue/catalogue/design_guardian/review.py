@@ -88,7 +88,7 @@ class GuardRubric(Rubric):
         return re.compile(rf"{measured}|[<>≤≥]=?\s?[0-9]", re.IGNORECASE)
 
     @cached_property
-    def plain(self) -> set[str]:
+    def plain_terms(self) -> set[str]:
         """The terms that say nothing of what a step is about."""
         return content(" ".join(self.words.get("plain_words", ())))
 
@@ -123,11 +123,11 @@ class Reviewer:
 
     def review(self) -> None:
         """Find all that rules find. What is finished can no longer be simpler, and is reviewed only by itself."""
-        waiting, seen, finished = [self.target], {self.target.ticket_id}, 0
+        waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
         for one in waiting:
-            below = [key for key in self.tree.children.get(one.ticket_id, ()) if key not in seen]
+            below = [key for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
             is_open = [not self.is_open or self.tree.by_id[key].status not in FINISHED for key in below]
-            seen |= set(below)
+            visited |= set(below)
             finished += is_open.count(False)
             waiting += [self.tree.by_id[key] for key, is_kept in zip(below, is_open, strict=True) if is_kept]
         if finished:
@@ -174,18 +174,18 @@ class Reviewer:
 
     def _find_words(self, ticket: Ticket) -> None:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
-        rubric, rows, named = self.rubric, rows_of(ticket.text), self.tree.vocabulary.reference
+        rubric, rows, id_pattern = self.rubric, rows_of(ticket.text), self.tree.vocabulary.reference
         above = [self.tree.by_id[key] for key in self.tree.ancestors(ticket.ticket_id) if key in self.tree.by_id]
-        asked = content(" ".join([ticket.title, *(f"{one.title} {_asked(one)}" for one in above)]))
+        demands = content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
         own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
-        asked_here = asked | content(_asked(ticket))
+        own_demands = demands | content(_demands(ticket))
         for line, text in self.prose(ticket):
             for name, rule in rubric.rules.items():
                 match = word_pattern(tuple(rule.words)).search(text) if rule.words else None
                 if match is None or (rule.unless and word_pattern(tuple(rule.unless)).search(text)):
                     continue
                 near = "\n".join(rows[max(line - 1 - _NEAR, 0) : line + _NEAR])
-                if content(match[0]) <= (asked if line in own else asked_here) or named.search(rows[line - 1]):
+                if content(match[0]) <= (demands if line in own else own_demands) or id_pattern.search(rows[line - 1]):
                     continue
                 if rubric.never.search(text) or (rule.number_disarms and rubric.number.search(near)):
                     continue
@@ -214,19 +214,22 @@ class Reviewer:
         story = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
         if story is None or ticket.kind in self.tree.vocabulary.parents.values():
             return
-        plain = self.rubric.plain
-        wanted = content(f"{story.title} {_asked(story)}") - plain
+        plain_terms = self.rubric.plain_terms
+        wanted = content(f"{story.title} {_demands(story)}") - plain_terms
         if not any(one.key in _ASKING for one in story.sections) or len(wanted) < _FEWEST_TERMS:
             self.report.note(f"{code(story.ticket_id)} has no acceptance criteria to hold its tasks against.")
             return
         rows, never, ticked = rows_of(ticket.text), self.rubric.never, self._ticked(ticket)
         first_step = min((one.line for one in ticket.checklist), default=len(rows) + 1)
-        title, objective = content(ticket.title) - plain, content(" ".join(rows[ticket.line : first_step - 1])) - plain
+        title, objective = (
+            content(ticket.title) - plain_terms,
+            content(" ".join(rows[ticket.line : first_step - 1])) - plain_terms,
+        )
         is_foreign = len(title & wanted) < 2 and len(objective & wanted) < self.rubric.shared_objective * len(objective)
         if is_foreign and not never.search(ticket.title):
             self.add("unasked-task", ticket, ticket.line, ticket.title)
             return
-        known, routine = wanted | title | objective | content(story.text), self.rubric.find("routine")
+        promises, routine = wanted | title | objective | content(story.text), self.rubric.find("routine")
         for item in ticket.checklist:
             if item.section == "acceptance_criteria" or rows[item.line - 1][:1] in {" ", "\t"}:
                 continue  # a step below another belongs to that
@@ -234,8 +237,8 @@ class Reviewer:
             while end < len(rows) and rows[end][:1] in {"", " ", "\t"}:
                 end += 1
             block = "\n".join(rows[item.line - 1 : end])
-            about = content(block) - plain
-            if about & known or len(about) < _FEWEST_TERMS or never.search(block) or routine.search(item.text):
+            about = content(block) - plain_terms
+            if about & promises or len(about) < _FEWEST_TERMS or never.search(block) or routine.search(item.text):
                 self.in_scope.append(one_line(item.text))
             elif item.line not in ticked:
                 self.add("unasked-item", ticket, item.line, item.text)
@@ -271,7 +274,7 @@ class Reviewer:
             for base in one.bases:
                 below.setdefault(base, []).append(one)
         for name, (ticket, one) in abstract.items():
-            concrete = {found.name: found for found in _concrete(name, below, {name})}
+            concrete = {other.name: other for other in _concrete(name, below, {name})}
             if len(concrete) == 1 and not self.rubric.never.search(f"{name} {one.doc}"):
                 only = next(iter(concrete.values()))
                 evidence = f"`{name}` ({one.place}) has only `{only.name}` ({only.place})."
@@ -318,13 +321,13 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _concrete(name: str, below: Mapping[str, Sequence[_Class]], seen: set[str]) -> Iterator[_Class]:
+def _concrete(name: str, below: Mapping[str, Sequence[_Class]], visited: set[str]) -> Iterator[_Class]:
     """The classes below `name` that can be made."""
     for one in below.get(name, ()):
-        if one.name not in seen and one.is_abstract:
-            seen.add(one.name)
-            yield from _concrete(one.name, below, seen)
-        elif one.name not in seen:
+        if one.name not in visited and one.is_abstract:
+            visited.add(one.name)
+            yield from _concrete(one.name, below, visited)
+        elif one.name not in visited:
             yield one
 
 
@@ -338,7 +341,7 @@ def rows_of(text: str) -> list[str]:
     return re.split(r"\r\n|\r|\n", text)
 
 
-def _asked(ticket: Ticket) -> str:
+def _demands(ticket: Ticket) -> str:
     """What a ticket asks for: its criteria, its user story and its scenarios."""
     rows = rows_of(ticket.text)
     return "\n".join(row for one in ticket.sections if one.key in _ASKING for row in rows[one.line : one.end])

@@ -39,5 +39,5 @@ def word_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
         gaps = escaped.split(r"\ \.\.\ ")
         return r"\b[^\r\n]{1,80}?\b".join(re.sub(r"\\[ -]", r"[ \\t-]{1,3}", gap) for gap in gaps)
 
-    listed = "|".join(map(as_regex, words)) or "(?!)"
-    return re.compile(rf"(?<![\w-])(?:{listed})(?![\w(])", re.IGNORECASE)
+    alternatives = "|".join(map(as_regex, words)) or "(?!)"
+    return re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w(])", re.IGNORECASE)
