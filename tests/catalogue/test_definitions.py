@@ -19,8 +19,8 @@ from tests.catalogue.conftest import Ask
 from tests.repository.test_imports import loaded_after
 
 NAMES = [
-    "code_engineer_executor", "data_analyst", "discovery_orchestrator", "git_state_analyzer", "metrics",
-    "pattern_discovery", "personal_assistant", "research_supervisor", "researcher_analyst",
+    "code_engineer_executor", "data_analyst", "design_guardian", "discovery_orchestrator", "git_state_analyzer",
+    "metrics", "pattern_discovery", "personal_assistant", "research_supervisor", "researcher_analyst",
     "specification_quality_checker", "system_architect",
 ]  # fmt: skip
 AGENTS = {agent.definition.name: agent for agent in agents()}

@@ -34,6 +34,9 @@ def test_every_skill_says_whether_it_asks_a_model():
     assert said == {
         "code_engineer_executor.fix_bug": "must",
         "code_engineer_executor.add_feature": "must",
+        "design_guardian.story_review": "can",
+        "design_guardian.task_review": "can",
+        "design_guardian.epic_review": "can",
         "personal_assistant.assist": "can",
         "researcher_analyst.research": "can",
         "research_supervisor.research_each": "by_others",

@@ -48,6 +48,7 @@ def agents(
         "CodeEngineerExecutor": {"models": models, "servers": language_servers, "cache_dir": cache_dir},
         "DataAnalyst": {"cache_dir": cache_dir},
         "DiscoveryOrchestrator": {},
+        "DesignGuardian": {"models": models, "cache_dir": cache_dir},
         "GitStateAnalyzer": {"cache_dir": cache_dir},
         "Metrics": {},
         "PatternDiscovery": {"cache_dir": cache_dir},

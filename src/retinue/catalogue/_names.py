@@ -39,7 +39,7 @@ _PARAMETER: Final = re.compile(r"(\w+)[^,]*")
 _WORD: Final = re.compile(r"\w+")
 
 
-class _FileNames(NamedTuple):
+class FileNames(NamedTuple):
     """The names in one file.
 
     Attributes:
@@ -56,7 +56,7 @@ class _FileNames(NamedTuple):
 
 def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names that the code here defines: the product's before its tests', the tops of files before the rest."""
-    files, is_complete = _read_names(workspace, cache_dir)
+    files, is_complete = read_names(workspace, cache_dir)
     order = [(is_beside, depth) for is_beside in (False, True) for depth in (0, 1)]
     groups = (
         one[depth] for beside, depth in order for path, one in files.items() if is_test_or_vendored(path) is beside
@@ -67,7 +67,7 @@ def symbol_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
 
 def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     """The names of fixtures, and of what tests may use of the product; those that are used most come first."""
-    files, is_complete = _read_names(workspace, cache_dir)
+    files, is_complete = read_names(workspace, cache_dir)
     uses = Counter(name for one in files.values() for name in one.uses)
     product = [one for path, one in files.items() if path.endswith(".py") and not is_test(path)]
     names = {
@@ -79,15 +79,15 @@ def fixture_facts(workspace: Workspace, cache_dir: Path | None) -> Facts:
     return Facts(names={kind: tuple(every) for kind, every in first.items()}, is_complete=is_complete)
 
 
-def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, _FileNames], bool]:
+def read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[str, FileNames], bool]:
     """The names in each file of code, and whether there was time for all."""
     end = time.monotonic() + _TIMEOUT_S
     cache = ContentCache(
-        cache_dir, str(workspace.root), prefix="names", version=_VERSION, decode=lambda row: _FileNames(*row)
+        cache_dir, str(workspace.root), prefix="names", version=_VERSION, decode=lambda row: FileNames(*row)
     )
-    new: dict[str, _FileNames] = {}
+    new: dict[str, FileNames] = {}
     keys: list[str] = []
-    names_by_path: dict[str, _FileNames] = {}
+    names_by_path: dict[str, FileNames] = {}
     entries = [entry for entry in list_files(workspace).files if entry.path.endswith(OUTLINE_SUFFIXES)]
     for entry in entries:
         # Size and time stand for the content: reading every file would cost what the cache saves.
@@ -102,11 +102,11 @@ def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[s
 
                     items = outline_of(workspace, entry.path).items
                     tops, members = ([one.qualified_name for one in items if one.depth == depth] for depth in (0, 1))
-                    names = _FileNames(tops, members, [], [])
+                    names = FileNames(tops, members, [], [])
             except NotInstalled:  # without a grammar nothing is known of it
                 continue
             except RetinueError:
-                names = _FileNames([], [], [], [])
+                names = FileNames([], [], [], [])
             new[key] = names
         if names is not None:
             keys.append(key)
@@ -115,8 +115,8 @@ def _read_names(workspace: Workspace, cache_dir: Path | None) -> tuple[Mapping[s
     return names_by_path, len(names_by_path) == len(entries)
 
 
-def _names_of(text: str) -> _FileNames:
-    names = _FileNames([], [], [], [])
+def _names_of(text: str) -> FileNames:
+    names = FileNames([], [], [], [])
     owner = ""
     for match in _DEFINITION.finditer(text):
         inside, is_class, name = match.groups()

@@ -4,7 +4,7 @@ What several agents and the command line share: to read, check and edit tickets,
 by. It is no agent and reads no git; how agents work on it is in `ticket_work` and `judgement`.
 """
 
-from .prose import mask_names
+from .prose import mask_names, word_pattern
 from .readiness import Blocker, TaskReadiness, task_readiness
 from .rubric import OWN_RUBRICS, Rubric, RubricName, read_rubric
 from .ticket import (
@@ -50,5 +50,6 @@ __all__ = [
     "read_vocabulary",
     "starter_files",
     "task_readiness",
+    "word_pattern",
     "write_edits",
 ]

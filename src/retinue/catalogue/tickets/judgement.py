@@ -69,6 +69,8 @@ async def judge_criteria(
     except RetinueError as error:
         report.note(f"Not judged: {quote(error.message)}")
         return {}
+    if len(text) > _MAX_TEXT:
+        report.note(f"Of {len(text):,} characters the first {_MAX_TEXT:,} were judged.")
     passage = " ".join(text[:_MAX_TEXT].split()).casefold()
 
     def objections(answer: _Judgements) -> Sequence[str]:

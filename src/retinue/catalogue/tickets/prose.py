@@ -1,6 +1,7 @@
 """The words of a ticket that are its own, before a vocabulary is held against them."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 # Every repetition is bounded or possessive, so that no text takes more than a linear time.
@@ -24,3 +25,19 @@ _NOT_SPACE: Final = re.compile(r"[^\r\n]")
 def mask_names(text: str) -> str:
     """`text` with blanks for code, comments, quotations, links, paths and identifiers; all else stays in its place."""
     return _NOT_PROSE.sub(lambda match: _NOT_SPACE.sub(" ", match[0]), text)
+
+
+@lru_cache(maxsize=256)
+def word_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds any of `words` whole, in either case, in one line.
+
+    `*` is the rest of a word, `?` one letter, a space may be a hyphen, and ` .. ` is up to 80 characters.
+    """
+
+    def as_regex(word: str) -> str:
+        escaped = re.escape(word).replace(r"\*", r"\w{0,20}").replace(r"\?", r"\w")
+        gaps = escaped.split(r"\ \.\.\ ")
+        return r"\b[^\r\n]{1,80}?\b".join(re.sub(r"\\[ -]", r"[ \\t-]{1,3}", gap) for gap in gaps)
+
+    alternatives = "|".join(map(as_regex, words)) or "(?!)"
+    return re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w(])", re.IGNORECASE)

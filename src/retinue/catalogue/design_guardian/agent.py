@@ -1,0 +1,186 @@
+"""The agent: three reviews of tickets, with one result. What rules find stands in the modules beside."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import retinue
+from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import code, phrases, quote
+from retinue.catalogue._report import SkillReport, plural
+from retinue.catalogue._run_limits import RunDeadline
+from retinue.catalogue.tickets import TicketTree, read_rubric
+from retinue.catalogue.tickets.judgement import judge_criteria
+from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
+from retinue.contract.definition import Sample, ThinkingBounds
+from retinue.contract.model import JsonMapping
+from retinue.contract.task import Task
+from retinue.llm.models import Models
+
+from .parameters import DesignReview, PatternReuse
+from .reuse import ReuseFinder
+from .review import RUBRIC, GuardRubric, Reviewer, rows_of
+
+_MOST_ITEMS: Final = 200
+_MOST_TOLD: Final = 12
+_ORDER: Final = ("high", "medium", "low")
+_SENTENCE: Final = "`STORY-0001.2.3` is assessed as simple and clean: 0 issues in 1 ticket."
+_CLEAN: Final[JsonMapping] = {
+    "analysis_type": "story_review", "target": "STORY-0001.2.3", "overall_assessment": "simple_and_clean",
+    "assessment_rule": "simple_and_clean without any issue", "reviewed": ["STORY-0001.2.3"], "issues": [],
+    "pattern_reuse": {"fixtures_available": [], "test_patterns_available": [], "helpers_available": [],
+                      "violations": [], "reuse_assessment": "No fixture is named and none is planned: there is none."},
+    "simplification_opportunities": [], "scope_alignment": {"in_scope": [], "out_of_scope": []}, "recommendations": [],
+    "rubric": {"id": "design-guardian", "version": "1.0"}, "not_judged": ["scope-kept"], "answer": _SENTENCE,
+    "metadata": {"patterns_analyzed": 0}, "findings": [],
+}  # fmt: skip
+_REVIEW: Final[dict[str, Any]] = {
+    "output": DesignReview,
+    "target_field": "target",
+    "effects": ("read",),
+    "timeout_s": 90,
+    "thinks": "can",
+    "thinks_within": ThinkingBounds(requests=6, tokens_in=14_000, tokens_out=4_000),
+}
+
+
+@retinue.agent(
+    name="design_guardian",
+    version="1.0",
+    category="analysis",
+    wire_names={"markdown_json": "design-guardian"},
+    tags=("tickets", "simplicity", "overengineering", "scope", "reuse"),
+    tier="medium",
+    tools=("read",),
+)
+class DesignGuardian:
+    """Reviews tickets for overengineering: needless abstraction, premature optimisation, scope creep, missed reuse.
+
+    Use it before work on a ticket begins, when a plan may be more than is needed; not for whether a ticket is complete
+    or well worded. Returns issues with their places, and what to do about them.
+    """
+
+    def __init__(self, models: Models | None = None, *, cache_dir: str | PathLike[str] | None = None) -> None:
+        self.models = models
+        self.cache_dir = None if cache_dir is None else Path(cache_dir)
+
+    @retinue.skill(
+        **_REVIEW,
+        examples=phrases("""
+            is the story `STORY-0001.2.3` overengineered; review the design of story `STORY-0001.2.3` for needless
+            complexity; does `STORY-0001.2.3` plan more than it needs; is the scope of story `STORY-0001.2.3` creeping
+        """),
+        samples=(Sample(title="A story", parameters={"target": "STORY-0001.2.3"}, answer=_CLEAN),),
+    )
+    async def story_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
+        """Reviews a story and its open tasks for overengineering and scope creep.
+
+        Use it before a story is begun. Returns an overall assessment, issues, what could be reused, and advice.
+        """
+        return await self._review("story_review", target, task, run, "story")
+
+    @retinue.skill(
+        **_REVIEW,
+        examples=phrases("""
+            is the task `TASK-0001.2.3.1` overengineered; review task `TASK-0001.2.3.1` for needless complexity; does
+            task `TASK-0001.2.3.1` do more than its story asks for; can the plan of `TASK-0001.2.3.1` be made simpler
+        """),
+    )
+    async def task_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
+        """Reviews a task or bug for overengineering, its steps held against the acceptance criteria of its story.
+
+        Use it before a task is begun. Returns an overall assessment, issues, what could be reused, and advice.
+        """
+        return await self._review("task_review", target, task, run, "task", "bug")
+
+    @retinue.skill(
+        **_REVIEW,
+        examples=phrases("""
+            is the epic `EPIC-0001.2` overengineered; review epic `EPIC-0001.2` for needless complexity; which stories
+            of `EPIC-0001.2` plan more than they need; find scope creep below the initiative `INIT-0001`
+        """),
+    )
+    async def epic_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
+        """Reviews an epic or initiative, and every open ticket that is part of it, for overengineering and scope creep.
+
+        Use it when a larger piece of work is planned. Returns an overall assessment, issues, what could be reused, and
+        advice.
+        """
+        return await self._review("epic_review", target, task, run, "epic", "initiative")
+
+    async def _review(self, skill: str, target: str, task: Task, run: RunContext, *kinds: str) -> Reply:
+        done: list[tuple[Reviewer, PatternReuse, int]] = []
+
+        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
+            rubric = read_rubric(GuardRubric, RUBRIC, run.workspace)
+            ticket = find_ticket(tree, target, *kinds)
+            reviewer = Reviewer(tree, ticket, rubric, run.workspace, report, deadline.check)
+            reviewer.review()
+            finder = ReuseFinder(reviewer, self.cache_dir)
+            done.append((reviewer, finder.find(), len({*finder.fixtures, *finder.helpers, *finder.tests})))
+
+        report = await run_on_tickets(run, skill, work)
+        reviewer, reuse, patterns = done[0]
+        questions = {name: rule.question for name, rule in reviewer.rubric.rules.items() if rule.question}
+        text = "\n\n".join(one.text for one in reviewer.reviewed)
+        definition = DesignGuardian.definition
+        judgements = await judge_criteria(
+            questions, text, report, models=self.models, definition=definition, task=task, run=run
+        )
+        places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(rows_of(ticket.text), 1)]
+        for name, one in judgements.items():
+            if not one.is_met:
+                start = one.quotation.strip().partition("\n")[0] or "\n"
+                ticket, line, _ = next(
+                    (place for place in places if start in place[2]), (reviewer.target, reviewer.target.line, "")
+                )
+                reviewer.add(name, ticket, line, one.quotation or one.reason, by="model", problem=one.reason)
+        report.figures = {
+            "analysis_type": skill,
+            "pattern_reuse": reuse.to_json(),
+            "judgements": [one.to_json() for one in judgements.values()],
+            "not_judged": [name for name in questions if name not in judgements],
+            "metadata": {"patterns_analyzed": patterns},
+        }
+        _report_issues(reviewer)
+        return report.reply()
+
+
+def _report_issues(reviewer: Reviewer) -> None:
+    """Put what was found into the report, the gravest first."""
+    rules, report, target = reviewer.rubric.rules, reviewer.report, reviewer.target
+    issues = sorted(reviewer.issues.values(), key=lambda one: _ORDER.index(one.severity))
+    word, rule = reviewer.rubric.assess(issues, len(reviewer.reviewed))
+    name = target.ticket_id or target.path
+    count = f"{plural(len(issues), 'issue')} in {plural(len(reviewer.reviewed), 'ticket')}"
+    report.source = f"{target.path}:{target.line}"
+    report.add("assessment", f"{code(name)} is assessed as {word.replace('_', ' ')}: {count}.")
+    for one in issues[:_MOST_TOLD]:
+        what = f"{one.severity} {one.category.replace('_', ' ')}: {one.description} {quote(one.evidence)}"
+        report.add(one.category, what, source=one.location)
+    if len(issues) > _MOST_TOLD:
+        report.note(f"{len(issues) - _MOST_TOLD} more issues stand in the data.")
+    report.note(f"The assessment: {rule}.")
+    if len(reviewer.in_scope) > _MOST_ITEMS:
+        report.note(f"Of {len(reviewer.in_scope):,} steps in scope the first {_MOST_ITEMS} are listed.")
+    simpler = [one for one in issues if rules[one.rule].action == "simplify_approach"]
+    outside = [(one, rules[one.rule].action) for one in issues if one.category == "scope_creep"]
+    grouped = {one.rule: [each for each in issues if each.rule == one.rule] for one in issues}
+    report.figures |= {
+        "target": name, "overall_assessment": word, "assessment_rule": rule, "rubric": reviewer.rubric.name.to_json(),
+        "reviewed": [one.ticket_id or one.path for one in reviewer.reviewed],
+        "issues": [one.to_json() for one in issues],
+        "simplification_opportunities": [
+            {"current": one.evidence, "simpler": one.recommendation, "location": one.location} for one in simpler
+        ],
+        "scope_alignment": {"in_scope": reviewer.in_scope[:_MOST_ITEMS], "out_of_scope": [
+            {"item": one.evidence, "reason": one.problem, "action": action, "location": one.location}
+            for one, action in outside
+        ]},
+        "recommendations": [
+            {"priority": each[0].severity, "action": rules[key].action, "impact": rules[key].impact,
+             "description": f"{each[0].recommendation} ({', '.join(dict.fromkeys(one.ticket for one in each))})"}
+            for key, each in grouped.items()
+        ],
+    }  # fmt: skip
+    report.add_subjects([name, *(one.ticket for one in issues)])

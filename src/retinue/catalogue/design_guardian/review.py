@@ -1,0 +1,353 @@
+"""What rules find in tickets: signal words, steps that nobody asked for, abstractions with one implementation (G13).
+
+All rules and words are data (`design-guardian.toml`). A ticket is judged by its own lines and by what the tickets above
+it ask for; of the code only what it names counts, and what it could reuse (`reuse`).
+"""
+
+import ast
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from textwrap import dedent
+from typing import Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from retinue.catalogue._prose import code, one_line, quote
+from retinue.catalogue._report import SkillReport, plural
+from retinue.catalogue.tickets import Rubric, Ticket, TicketTree, mask_names, word_pattern
+from retinue.catalogue.tickets.ticket import line_starts
+from retinue.contract.model import Many, Model
+from retinue.errors import DeadlineExceeded, MissingFile, RetinueError
+from retinue.tools.search.bm25 import STOP_WORDS, terms
+from retinue.tools.tree import list_files
+from retinue.tools.workspace import Workspace
+
+from .parameters import ComplexityKind, DesignIssue, IssueSeverity, SimplifyAction
+
+RUBRIC: Final = Path(__file__).with_name("design-guardian.toml")
+FINISHED: Final = frozenset({"done", "cancelled"})
+MAX_SOURCE: Final = 256 * 1024  # bytes; a larger file is made by a program
+_ASKING: Final = frozenset({"acceptance_criteria", "user_story", "scenarios"})
+_NEAR: Final = 2  # lines on either side in which a number counts
+_STEM: Final = 6
+_FEWEST_TERMS: Final = 3  # of a step, before it is held against anything
+_PYTHON: Final = re.compile(r"^[ ]{0,8}```(?:python|py)\b[^\n]*\n(.*?)(?:^[ ]{0,8}```|\Z)", re.MULTILINE | re.DOTALL)
+_MARKS: Final = re.compile(r"\A[-*+#>\s]*(?:\[.\]\s*)?")
+_OTHER_CODE: Final = (".ts", ".tsx", ".js", ".jsx", ".go", ".rs", ".java", ".kt", ".cs", ".rb")
+_ABSTRACT: Final = frozenset({"ABC", "ABCMeta", "abstractmethod"})
+_SEVERAL: Final = r"\b(?:multi|multiple|several|two|three|four|five|both|different|[0-9]{1,4})[ \t-]{1,3}(?:\w{1,30} )?"
+
+
+class GuardRule(Model):
+    """One kind of issue: with `words` looked for in prose, with `question` asked of a model, else found by rule."""
+
+    category: ComplexityKind
+    severity: IssueSeverity
+    words: Many[str] = ()
+    unless: Many[str] = ()
+    number_disarms: bool = False
+    several_disarm: bool = False
+    question: str = ""
+    description: str
+    problem: str = ""
+    recommendation: str
+    action: SimplifyAction
+    impact: str
+
+
+class GuardRubric(Rubric):
+    """What is looked for, what disarms it, and how the whole is assessed; the file says what each is."""
+
+    most_high: int = Field(ge=1)
+    most_medium: int = Field(ge=1)
+    medium_share: float = Field(ge=0)
+    shared_objective: float = Field(ge=0, le=1)
+    words: dict[str, Many[str]]
+    never_flag: dict[str, Many[str]]
+    rules: dict[str, GuardRule]
+
+    @cached_property
+    def never(self) -> re.Pattern[str]:
+        """Finds what is never an issue."""
+        return word_pattern(tuple(word for words in self.never_flag.values() for word in words))
+
+    def find(self, key: str) -> re.Pattern[str]:
+        """Finds the words of this key; nothing, where the rubric does without."""
+        return word_pattern(tuple(self.words.get(key, ())))
+
+    @cached_property
+    def number(self) -> re.Pattern[str]:
+        """Finds a number that measures something."""
+        units = "|".join(map(re.escape, self.words.get("units", ()))) or "(?!)"
+        measured = rf"(?<![\w.])[0-9][0-9.,]{{0,12}}[KkM]?\+?\s?(?:{units})(?!\w)"
+        return re.compile(rf"{measured}|[<>≤≥]=?\s?[0-9]", re.IGNORECASE)
+
+    @cached_property
+    def plain_terms(self) -> set[str]:
+        """The terms that say nothing of what a step is about."""
+        return content(" ".join(self.words.get("plain_words", ())))
+
+    def assess(self, issues: Sequence[DesignIssue], reviewed: int) -> tuple[str, str]:
+        """The overall assessment, and the rule that it follows."""
+        high, medium = (sum(one.severity == severity for one in issues) for severity in ("high", "medium"))
+        bound = max(self.most_medium, ceil(self.medium_share * reviewed))
+        word = "overengineered" if high >= self.most_high or medium >= bound else "acceptable_complexity"
+        return word if issues else "simple_and_clean", (
+            f"overengineered from {plural(self.most_high, 'high issue')} or {bound} medium ones on (here {high} and"
+            f" {medium}, in {plural(reviewed, 'ticket')}), simple_and_clean without any, else acceptable_complexity"
+        )
+
+
+@dataclass(slots=True)
+class Reviewer:
+    """Reviews `target` and what is part of it by a rubric, and collects what it finds.
+
+    Attributes:
+        in_scope: Steps that are not out of the scope of their story.
+    """
+
+    tree: TicketTree
+    target: Ticket
+    rubric: GuardRubric
+    workspace: Workspace
+    report: SkillReport
+    check: Callable[[], None]
+    reviewed: list[Ticket] = field(default_factory=list[Ticket])
+    issues: dict[tuple[str, ...], DesignIssue] = field(default_factory=dict[tuple[str, ...], DesignIssue])
+    in_scope: list[str] = field(default_factory=list[str])
+
+    def review(self) -> None:
+        """Find all that rules find. What is finished can no longer be simpler, and is reviewed only by itself."""
+        waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
+        for one in waiting:
+            below = [key for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
+            is_open = [not self.is_open or self.tree.by_id[key].status not in FINISHED for key in below]
+            visited |= set(below)
+            finished += is_open.count(False)
+            waiting += [self.tree.by_id[key] for key, is_kept in zip(below, is_open, strict=True) if is_kept]
+        if finished:
+            self.report.note(f"Left out, since nothing can be changed there: {plural(finished, 'finished ticket')}.")
+        try:
+            for one in waiting:
+                if self.reviewed:  # the target itself is reviewed in any case
+                    self.check()
+                self.reviewed.append(one)
+                self._find_words(one)
+                self._find_unasked(one)
+            self._find_single_implementations()
+        except DeadlineExceeded:
+            message = f"Time was up when {len(self.reviewed)} of {plural(len(waiting), 'ticket')} had been reviewed."
+            impact = "There may be issues in the rest, and abstractions were not all looked at."
+            self.report.warn("missing_data", message, impact=impact, recovery="Allow more time, or review a part.")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the target can still be changed."""
+        return self.target.status not in FINISHED
+
+    def add(
+        self, name: str, ticket: Ticket, line: int | str, evidence: str, *, by: Literal["rule", "model"] = "rule",
+        problem: str = "",
+    ) -> None:  # fmt: skip
+        """Add an issue, on a line of `ticket` or at another place; of words in one ticket the first has all places."""
+        rule = self.rubric.rules.get(name)
+        if rule is None:  # this rubric does without it
+            return
+        place = line if isinstance(line, str) else f"{ticket.path}:{line}"
+        key = (name, ticket.path) if rule.words else (name, ticket.path, place)
+        if key in self.issues:
+            also_at = (*self.issues[key].also_at, place)
+            self.issues[key] = self.issues[key].model_copy(update={"also_at": also_at})
+            return
+        self.issues[key] = DesignIssue(
+            rule=name, category=rule.category, severity=rule.severity, ticket=ticket.ticket_id or ticket.path,
+            location=place, description=rule.description, evidence=one_line(_MARKS.sub("", evidence)), judged_by=by,
+            problem=problem or rule.problem, recommendation=rule.recommendation,
+        )  # fmt: skip
+
+    # Words.
+
+    def _find_words(self, ticket: Ticket) -> None:
+        """Lines of prose that a rule with words is about, and that nothing disarms."""
+        rubric, rows, id_pattern = self.rubric, rows_of(ticket.text), self.tree.vocabulary.reference
+        above = [self.tree.by_id[key] for key in self.tree.ancestors(ticket.ticket_id) if key in self.tree.by_id]
+        demands = content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
+        own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
+        own_demands = demands | content(_demands(ticket))
+        for line, text in self.prose(ticket):
+            for name, rule in rubric.rules.items():
+                match = word_pattern(tuple(rule.words)).search(text) if rule.words else None
+                if match is None or (rule.unless and word_pattern(tuple(rule.unless)).search(text)):
+                    continue
+                near = "\n".join(rows[max(line - 1 - _NEAR, 0) : line + _NEAR])
+                if content(match[0]) <= (demands if line in own else own_demands) or id_pattern.search(rows[line - 1]):
+                    continue
+                if rubric.never.search(text) or (rule.number_disarms and rubric.number.search(near)):
+                    continue
+                if not (rule.several_disarm and any(_are_several(match[0], one.text) for one in (ticket, *above))):
+                    self.add(name, ticket, line, rows[line - 1].strip())
+                    break
+
+    def prose(self, ticket: Ticket) -> Iterator[tuple[int, str]]:
+        """The lines of a ticket that say what is planned, with names masked."""
+        skipped, disarmed = self.rubric.find("skipped_sections"), self.rubric.find("disarmed_by")
+        parts = [one for one in ticket.sections if skipped.search(one.title)]
+        left_out = {ticket.line, *self._ticked(ticket), *(row for one in parts for row in range(one.line, one.end + 1))}
+        for line, text in enumerate(rows_of(mask_names(ticket.text)), 1):
+            is_plain = text.strip() and not text.lstrip().startswith("|") and "~~" not in text
+            if is_plain and line not in left_out and not disarmed.search(text):
+                yield line, text
+
+    def _ticked(self, ticket: Ticket) -> set[int]:
+        """The lines of steps that are done, where the target is not."""
+        return {one.line for one in ticket.checklist if one.is_done and self.is_open}
+
+    # Scope.
+
+    def _find_unasked(self, ticket: Ticket) -> None:
+        """Steps of a task, or the task itself, that share no word with what its story asks for."""
+        story = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+        if story is None or ticket.kind in self.tree.vocabulary.parents.values():
+            return
+        plain_terms = self.rubric.plain_terms
+        wanted = content(f"{story.title} {_demands(story)}") - plain_terms
+        if not any(one.key in _ASKING for one in story.sections) or len(wanted) < _FEWEST_TERMS:
+            self.report.note(f"{code(story.ticket_id)} has no acceptance criteria to hold its tasks against.")
+            return
+        rows, never, ticked = rows_of(ticket.text), self.rubric.never, self._ticked(ticket)
+        first_step = min((one.line for one in ticket.checklist), default=len(rows) + 1)
+        title, objective = (
+            content(ticket.title) - plain_terms,
+            content(" ".join(rows[ticket.line : first_step - 1])) - plain_terms,
+        )
+        is_foreign = len(title & wanted) < 2 and len(objective & wanted) < self.rubric.shared_objective * len(objective)
+        if is_foreign and not never.search(ticket.title):
+            self.add("unasked-task", ticket, ticket.line, ticket.title)
+            return
+        promises, routine = wanted | title | objective | content(story.text), self.rubric.find("routine")
+        for item in ticket.checklist:
+            if item.section == "acceptance_criteria" or rows[item.line - 1][:1] in {" ", "\t"}:
+                continue  # a step below another belongs to that
+            end = item.line
+            while end < len(rows) and rows[end][:1] in {"", " ", "\t"}:
+                end += 1
+            block = "\n".join(rows[item.line - 1 : end])
+            about = content(block) - plain_terms
+            if about & promises or len(about) < _FEWEST_TERMS or never.search(block) or routine.search(item.text):
+                self.in_scope.append(one_line(item.text))
+            elif item.line not in ticked:
+                self.add("unasked-item", ticket, item.line, item.text)
+
+    # Abstractions.
+
+    def _find_single_implementations(self) -> None:
+        """Abstract classes with one concrete subclass, in the Python that the tickets hold or name."""
+        every: list[_Class] = []
+        abstract: dict[str, tuple[Ticket, _Class]] = {}
+        read: dict[str, None] = {}
+        for ticket in self.reviewed:
+            starts = line_starts(ticket.text)
+            blocks = ((match[1], bisect(starts, match.start(1)) - 1) for match in _PYTHON.finditer(ticket.text))
+            own = [one for block, before in blocks for one in _classes(block, ticket.path, before)]
+            every += own  # before those of files, which are read once more below
+            files = [one.target for one in ticket.targets("file") if one.target not in read]
+            read |= dict.fromkeys(files)
+            own += [one for path in files if path.endswith(".py") for one in _classes(self.source(path), path)]
+            for one in own:
+                if one.is_abstract:
+                    abstract.setdefault(one.name, (ticket, one))
+        if unread := [code(path) for path in read if path.endswith(_OTHER_CODE)]:
+            paths = ", ".join(unread[:3])
+            self.report.note(f"Abstract classes are looked for in Python only, not in {paths} and the like.")
+        for entry in list_files(self.workspace).files if abstract else ():
+            self.check()
+            if entry.path.endswith(".py") and entry.size <= MAX_SOURCE:
+                source = self.source(entry.path)
+                every += _classes(source, entry.path) if any(name in source for name in abstract) else ()
+        below: dict[str, list[_Class]] = {}
+        for one in every:
+            for base in one.bases:
+                below.setdefault(base, []).append(one)
+        for name, (ticket, one) in abstract.items():
+            concrete = {other.name: other for other in _concrete(name, below, {name})}
+            if len(concrete) == 1 and not self.rubric.never.search(f"{name} {one.doc}"):
+                only = next(iter(concrete.values()))
+                evidence = f"`{name}` ({one.place}) has only `{only.name}` ({only.place})."
+                self.add("single-implementation", ticket, one.place, evidence)
+
+    def source(self, path: str) -> str:
+        """The text of a file; empty when it cannot be read, which is said unless it is only planned."""
+        try:
+            return self.workspace.read_text(path, max_bytes=MAX_SOURCE)
+        except MissingFile:
+            return ""
+        except RetinueError as error:
+            self.report.note(f"{code(path)} was not read: {quote(error.message)}")
+            return ""
+
+
+class _Class(NamedTuple):
+    name: str
+    bases: tuple[str, ...]
+    is_abstract: bool
+    place: str
+    doc: str
+
+
+def _classes(source: str, path: str, lines_before: int = 0) -> Iterator[_Class]:
+    """The classes of a Python text; none when it does not parse, as what a ticket sketches may not."""
+    try:
+        nodes = list(ast.walk(ast.parse(dedent(source)))) if "class " in source else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            functions = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+            marks = [*node.bases, *(one.value for one in node.keywords)]
+            marks += [mark for one in functions for mark in one.decorator_list]
+            doc = ast.get_docstring(node) or ""
+            is_abstract = not _ABSTRACT.isdisjoint(map(_last_name, marks)) or doc.casefold().startswith("abstract ")
+            place = f"{path}:{node.lineno + lines_before}"
+            yield _Class(node.name, tuple(map(_last_name, node.bases)), is_abstract, place, doc)
+
+
+def _last_name(node: ast.expr) -> str:
+    node = node.value if isinstance(node, ast.Subscript) else node
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _concrete(name: str, below: Mapping[str, Sequence[_Class]], visited: set[str]) -> Iterator[_Class]:
+    """The classes below `name` that can be made."""
+    for one in below.get(name, ()):
+        if one.name not in visited and one.is_abstract:
+            visited.add(one.name)
+            yield from _concrete(one.name, below, visited)
+        elif one.name not in visited:
+            yield one
+
+
+def content(text: str) -> set[str]:
+    """The terms of a text that say what it is about, cut so that `format` and `formatter` meet."""
+    return {term[:_STEM] for term in terms(text) if len(term) > 1 and term not in STOP_WORDS and not term.isdecimal()}
+
+
+def rows_of(text: str) -> list[str]:
+    """The lines of a text as tickets count them."""
+    return re.split(r"\r\n|\r|\n", text)
+
+
+def _demands(ticket: Ticket) -> str:
+    """What a ticket asks for: its criteria, its user story and its scenarios."""
+    rows = rows_of(ticket.text)
+    return "\n".join(row for one in ticket.sections if one.key in _ASKING for row in rows[one.line : one.end])
+
+
+def _are_several(words: str, text: str) -> bool:
+    """Whether `text` speaks of several of what one of `words` names: `multiple providers`."""
+    nouns = "|".join(re.escape(word[:_STEM]) for word in re.findall(r"\w{5,}", words)) or "(?!)"
+    return re.search(rf"{_SEVERAL}(?:{nouns})", text, re.IGNORECASE) is not None
