@@ -51,6 +51,7 @@ def agents(
         "Metrics": {},
         "PatternDiscovery": {"cache_dir": cache_dir},
         "PersonalAssistant": {"store": store, "models": models, "trusted": trusted_tools},
+        "RequirementsInterviewer": {"models": models},
         "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
         "ResearchSupervisor": {},
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},

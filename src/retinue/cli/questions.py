@@ -48,8 +48,11 @@ class TerminalAnswerer:
         for _ in range(_TRIES):
             prompt = "yes or no [no]" if question.kind == "approval" else "your answer, or Enter to skip"
             if question.options and question.kind != "approval":
-                prompt = f"1 to {len(question.options)}, or Enter to skip"
+                words = "your answer, " if question.kind == "question" else ""
+                prompt = f"{words}1 to {len(question.options)}, or Enter to skip"
             line = await _line(f"{prompt} > ")
+            while question.kind == "question" and line.endswith("\\"):  # the answer goes on
+                line = f"{line[:-1]}\n{await _line('… > ')}"
             if not line:
                 return None
             try:
