@@ -50,9 +50,9 @@ class TerminalAnswerer:
             if question.options and question.kind != "approval":
                 words = "your answer, " if question.kind == "question" else ""
                 prompt = f"{words}1 to {len(question.options)}, or Enter to skip"
-            line = await _line(f"{prompt} > ")
+            line = (await _line(f"{prompt} > ")).strip()
             while question.kind == "question" and line.endswith("\\"):  # the answer goes on
-                line = f"{line[:-1]}\n{await _line('… > ')}"
+                line = f"{line[:-1]}\n{(await _line('… > ')).rstrip()}"
             if not line:
                 return None
             try:
@@ -100,4 +100,4 @@ async def _line(prompt: str) -> str:
         loop.remove_reader(descriptor)
     if not typed.endswith(b"\n"):
         echo_err("")
-    return typed.decode(sys.stdin.encoding or "utf-8", "replace").strip()
+    return typed.decode(sys.stdin.encoding or "utf-8", "replace")

@@ -108,15 +108,15 @@ class InterviewSession:
         if entry.text == "back":
             self._undo()
             return
-        why = "" if entry.fault == "wrong" else verdicts.get(name)
-        fault = "vague" if why else "" if why is not None and entry.fault != "wrong" else entry.fault
-        if not entry.fault and name != CONFIRM and entry.text not in {NONE, *WORDS}:
-            question = self.interview.question(name)
-            if question.fills == "dependencies":
-                tree, new = await self._place()
-                wrong = dependency_problem(entries_of(question, entry.text), tree, new.ticket_id)
-                why, fault = (wrong, "wrong") if wrong else (why, fault)
-        self.interview.add(entry.model_copy(update={"fault": fault, "why": entry.why if why is None else why}))
+        fault, why = entry.fault, entry.why
+        if fault != "wrong" and name in verdicts:
+            fault, why = "vague" if verdicts[name] else "", verdicts[name]
+        question = None if name == CONFIRM or entry.text in {NONE, *WORDS} else self.interview.question(name)
+        if question and question.fills == "dependencies" and not fault:
+            tree, new = await self._place()
+            why = dependency_problem(entries_of(question, entry.text), tree, new.ticket_id)
+            fault = "wrong" if why else ""
+        self.interview.add(entry.model_copy(update={"fault": fault, "why": why}))
 
     async def _judge(self, answers: Mapping[str, str]) -> dict[str, str]:
         """Why a model, if there is one, calls an answer vague, or nothing when not; once for each question."""
@@ -182,7 +182,7 @@ class InterviewSession:
         written = is_over and self.request.write and (same is not None or await self._write(new, text))
         if same is not None and written:
             new, text = NewTicket(self.kind, same.ticket_id, new.parent_id, same.path), same.text
-        report.source = new.path
+        report.source = new.path if written else ""
         counts = f"{completeness.met} of {plural(completeness.total, 'criterion', 'criteria')}"
         report.add("completeness", f"{code(new.ticket_id)} meets {counts}, {completeness.percent} %.")
         if written:

@@ -122,7 +122,7 @@ class Interview:
         answers: The last that was said to each question and can be taken.
         probes: The questions that were asked again because the answer was vague; `rechecks` those that were because
             the ticket is not complete.
-        pending: What has to be said anew.
+        pending: What has to be said anew, by question.
         chosen: The question that the person wants to go back to.
     """
 
@@ -133,7 +133,7 @@ class Interview:
     skips: set[str] = field(default_factory=set[str])
     probes: set[str] = field(default_factory=set[str])
     rechecks: set[str] = field(default_factory=set[str])
-    pending: AnswerEntry | None = None
+    pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
     chosen: str = ""
     is_confirmed: bool = False
     is_stopped: bool = False
@@ -188,18 +188,19 @@ class Interview:
         if name == CONFIRM:
             self.is_confirmed, self.chosen = text == "right", "" if text == "right" else text
             return
-        self.pending, self.chosen = None, ""
+        self.pending.pop(name, None)
+        self.chosen = "" if self.chosen == name else self.chosen
         if self.is_confirmed:
             self.rechecks.add(name)
         if text == "skip":
             self.skips.add(name)
         elif entry.fault == "wrong":
-            self.pending = entry
+            self.pending[name] = entry
         else:
             self.answers[name] = entry
             if entry.fault and name not in self.probes:
                 self.probes.add(name)
-                self.pending = entry
+                self.pending[name] = entry
 
     def judge(self, name: str, text: str) -> AnswerEntry:
         """What `text` is as an answer, by rules: a word of the interview, good, vague, or not to be taken."""
@@ -252,7 +253,7 @@ class Interview:
         """What is still to be asked, the next first; nothing when all was."""
         missing = self.completeness().missing
         waiting = [one for one in self.rubric.questions if one.id not in self.answers and one.id not in self.skips]
-        names = [self.pending.question] if self.pending else [self.chosen] if self.chosen else []
+        names = [*self.pending, *([self.chosen] if self.chosen else [])]
         names += [one.id for one in waiting if one.phase != "completeness" and not self.completeness().target_met]
         if not names and not self.is_confirmed:
             ids = [one.id for one in self.rubric.questions if one.id in self.answers]
@@ -265,12 +266,12 @@ class Interview:
         return [self._as_asked(name, missing) for name in dict.fromkeys(names)]
 
     def _as_asked(self, name: str, missing: tuple[MissingAnswer, ...]) -> Question:
-        question, pending = self.question(name), self.pending
+        question, pending = self.question(name), self.pending.get(name)
         total, number = len(self.rubric.questions), self.rubric.questions.index(question) + 1
         lines = [f"[{number} of {total}] {question.text}"]
         if not self.entries and number == 1:
             lines.insert(0, self.rubric.opening.strip().replace("{total}", str(total)) + "\n")
-        if pending and pending.question == name:
+        if pending:
             lines = [pending.why, question.probe if pending.fault == "vague" else "", *lines]
             lines.append("The answer takes the place of the one before; `skip` keeps that.")
         elif self.is_confirmed:
