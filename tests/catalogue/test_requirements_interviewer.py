@@ -191,7 +191,7 @@ def test_without_a_person_it_is_partial_with_the_next_question_and_goes_on_from_
         ("gASVBgAAAAAAAACMAnh4lC4=", "EPIC-0001.1", "not that of an interview"),
         ("OLD", "EPIC-0001.1", "0.9"),
         ("KIND", "EPIC-0001.1", "requirements-task"),
-        ("GOOD", "STORY-0001.1.7", "for the target 'EPIC-0001.1'"),
+        ("GOOD", "STORY-0001.1.7", "EPIC-0001.1"),
         ("NOBODY", "EPIC-0001.1", "as nobody can"),
         ("CHOICE", "EPIC-0001.1", "as nobody can"),
     ],

@@ -82,7 +82,6 @@ class RequirementsInterviewer:
             interview me about a new epic; ask me what the new epic below `INIT-0001` needs; work out an epic with me;
             help me to put a new epic into words; question me until the epic can be written down
         """),
-        samples=(Sample(title="An epic of an initiative", parameters={"target": "INIT-0001"}),),
     )
     async def epic(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new epic: what will be there, its stories, scenarios and size.
@@ -98,7 +97,6 @@ class RequirementsInterviewer:
             with me; help me to put a new story into words; question me until the story can be written down; gather the
             requirements of a new story from me
         """),
-        samples=(Sample(title="A story of an epic", parameters={"target": "EPIC-0001.2", "write": True}),),
     )
     async def story(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person twenty-two questions about a new story: who wants what and why, criteria, scenarios, tasks.
@@ -113,7 +111,6 @@ class RequirementsInterviewer:
             interview me about a new task; ask me what the new task of `STORY-0001.2.3` needs; work out a task with me;
             help me to put a new task into words; question me until the task can be written down
         """),
-        samples=(Sample(title="A task of a story", parameters={"target": "STORY-0001.2.3"}),),
     )
     async def task(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new task: what is there after it, its steps, files and tests.

@@ -5,7 +5,7 @@ Where nobody can be asked, the caller gets the same as a state to go on from.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +29,7 @@ from retinue.tools.builtin.write_tool import WriteTool
 
 from .interview import CONFIRM, NONE, WORDS, Interview, InterviewRubric, entries_of, read_gherkin
 from .parameters import InterviewRequest, TicketDraft
-from .ticket_file import NewTicket, dependency_problem, fence_around, find_same, place_ticket, ticket_text
+from .ticket_file import NewTicket, dependency_problem, fence_around, place_ticket, ticket_text
 
 _MAX_ASKS: Final = 90
 """Questions of one run, which itself allows no more than a hundred."""
@@ -116,7 +116,7 @@ class InterviewSession:
             tree, new = await self._place()
             why = dependency_problem(entries_of(question, entry.text), tree, new.ticket_id)
             fault = "wrong" if why else ""
-        self.interview.add(entry.model_copy(update={"fault": fault, "why": why}))
+        self.interview.add(entry.model_copy(update={"fault": fault, "why": why[:500]}))
 
     async def _judge(self, answers: Mapping[str, str]) -> dict[str, str]:
         """Why a model, if there is one, calls an answer vague, or nothing when not; once for each question."""
@@ -176,12 +176,15 @@ class InterviewSession:
         """The reply, and the ticket in its file if that is wanted and the interview is over."""
         interview, report = self.interview, self.report
         tree, new = await self._place()
-        text, same = ticket_text(interview, tree.vocabulary, new), find_same(interview, tree, new)
+        text = ticket_text(interview, tree.vocabulary, new)
         questions, completeness = interview.open_questions(), interview.completeness()
-        is_over = interview.is_stopped or not questions
-        written = is_over and self.request.write and (same is not None or await self._write(new, text))
-        if same is not None and written:
-            new, text = NewTicket(self.kind, same.ticket_id, new.parent_id, same.path), same.text
+        is_over, written = interview.is_stopped or not questions, False
+        if is_over and self.request.write:
+            for one in tree.tickets if interview.answers else ():  # a run that died after it had written goes on here
+                there = replace(new, ticket_id=one.ticket_id, path=one.path)
+                if one.kind == self.kind and ticket_text(interview, tree.vocabulary, there) == one.text:
+                    new, text, written = there, one.text, True
+            written = written or await self._write(new, text)
         report.source = new.path if written else ""
         counts = f"{completeness.met} of {plural(completeness.total, 'criterion', 'criteria')}"
         report.add("completeness", f"{code(new.ticket_id)} meets {counts}, {completeness.percent} %.")
@@ -194,7 +197,7 @@ class InterviewSession:
             impact = "The ticket is not finished, and was not written."
             report.warn("incomplete_context", message, impact=impact, recovery=recovery)
         elif not completeness.target_met:
-            missing = ", ".join(code(one.criterion) for one in completeness.missing)
+            missing = ", ".join(dict.fromkeys(code(one.criterion) for one in completeness.missing))
             message = f"The ticket is {completeness.percent} % complete, {completeness.target} % are wanted: {missing}."
             recovery = "Write what is missing into the file." if written else recovery
             report.warn("incomplete_context", message, impact="Who works by it will have to ask.", recovery=recovery)

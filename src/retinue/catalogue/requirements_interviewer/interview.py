@@ -43,19 +43,7 @@ _Name = Annotated[str, Field(max_length=100)]
 
 
 class InterviewQuestion(Model):
-    """A question of a rubric.
-
-    Attributes:
-        fills: The member of `captured` that the answer is for.
-        form: `line` is one line, `list` one entry a line, `scenarios` Gherkin.
-        heading: Its section of the ticket, and `section` the key of that in the vocabulary, when it has one.
-        part: A heading below `heading`.
-        lead: What stands before the answer in the ticket.
-        field: The field at the top of the ticket that a number is for.
-        none: Whether `none` is an answer.
-        min_words: Fewer are vague, in each entry of a list; so is with `number` an entry that has none.
-        probe: What is asked once when an answer is vague.
-    """
+    """A question of a rubric; what its members mean stands in `requirements-initiative.toml`."""
 
     id: _Id
     phase: Literal["intro", "questions", "completeness"]
@@ -119,11 +107,8 @@ class Interview:
     """What was said so far, and what follows from it.
 
     Attributes:
-        answers: The last that was said to each question and can be taken.
-        probes: The questions that were asked again because the answer was vague; `rechecks` those that were because
-            the ticket is not complete.
-        pending: What has to be said anew, by question.
-        chosen: The question that the person wants to go back to.
+        probes: Questions that were asked again because of a vague answer; `rechecks` because the ticket has gaps.
+        pending: What has to be said anew, by question; `chosen` is the question that the person wants to.
     """
 
     rubric: InterviewRubric
@@ -151,16 +136,11 @@ class Interview:
         except ValidationError as error:
             why = summarise_findings(findings_of(error, rule="state")).rstrip(".")
             raise InvalidInput(f"`state` is not that of an interview: {why}.", hint=hint, path="/state") from None
-        its, own = ((one.id, one.version) for one in (state.rubric, rubric))
+        its, own = ((one.id, one.version, goal) for one, goal in ((state.rubric, state.target), (rubric, target)))
         if its != own:
-            hint = "Begin anew without `state`, and give what was said, which stands in it, as `answers`."
-            raise InvalidInput(
-                f"`state` is of the rubric {' '.join(its)}, not {' '.join(own)}.", hint=hint, path="/state"
-            )
-        if state.target != target:
-            raise InvalidInput(
-                f"`state` is for the target {state.target!r}, not {target!r}.", hint=hint, path="/target"
-            )
+            message = f"`state` is that of {' '.join(its)!r}, and this interview is {' '.join(own)!r}."
+            hint = f"{hint} What was said stands in it, and can be given as `answers`."
+            raise InvalidInput(message, hint=hint, path="/state")
         interview, ids = cls(rubric, target), {one.id for one in rubric.questions}
         for entry in state.entries:
             if entry.question not in ids and (entry.question != CONFIRM or entry.text not in {"right", "stop", *ids}):
@@ -206,11 +186,8 @@ class Interview:
         """What `text` is as an answer, by rules: a word of the interview, good, vague, or not to be taken."""
         try:
             text = clean_content(text, max_length=MAX_ANSWER).strip()
-            why = (
-                ""
-                if len(text) + sum(len(one.text) for one in self.entries) <= _MAX_ALL
-                else "All answers are too long."
-            )
+            size = len(text) + sum(len(one.text) for one in self.entries)
+            why = "The answers are too long together." if size > _MAX_ALL else ""
         except InvalidInput as error:
             why = error.message
         if why:
@@ -222,9 +199,8 @@ class Interview:
             return AnswerEntry(question=name, text=text)
         is_gherkin = question.form == "scenarios"
         why = _gherkin_problem(text) if is_gherkin else self._vagueness(question, text)
-        return AnswerEntry(
-            question=name, text=text, fault="" if not why else "wrong" if is_gherkin else "vague", why=why
-        )
+        fault = "" if not why else "wrong" if is_gherkin else "vague"
+        return AnswerEntry(question=name, text=text, fault=fault, why=why)
 
     def _vagueness(self, question: InterviewQuestion, text: str) -> str:
         """Why the answer says too little; empty when it does not."""
@@ -276,11 +252,9 @@ class Interview:
             lines.append("The answer takes the place of the one before; `skip` keeps that.")
         elif self.is_confirmed:
             lines = [*(f"It is not complete: {one.reason}" for one in missing if one.question == name), *lines]
-        options = [NONE] * question.none + ["skip", *(["back"] if self.entries else []), "stop"]
-        text = "\n".join(filter(None, lines))
-        return Question(
-            id=name, text=text, options=() if question.form == "number" else tuple(options), answer_schema=_SCHEMA
-        )
+        options = (*[NONE] * question.none, "skip", *["back"] * bool(self.entries), "stop")
+        options = () if question.form == "number" else options
+        return Question(id=name, text="\n".join(filter(None, lines)), options=options, answer_schema=_SCHEMA)
 
     # What it comes to.
 
@@ -288,26 +262,24 @@ class Interview:
         """How many criteria are met."""
         missing: list[MissingAnswer] = []
         for one in self.rubric.criteria:
-            gaps = ((name, self._gap(name, one.at_least)) for name in one.questions)
-            name, reason = next(((name, reason) for name, reason in gaps if reason), ("", ""))
-            if reason:
-                gap = MissingAnswer(criterion=one.id, description=one.text, question=name, reason=reason)
-                missing.append(gap)
+            for name in one.questions:
+                entry, reason = self.answers.get(name), ""
+                if entry is None or entry.fault:
+                    reason = f"`{name}` is vague: {entry.why}" if entry else f"`{name}` is not answered."
+                elif entry.text != NONE and (count := len(entries_of(self.question(name), entry.text))) < one.at_least:
+                    reason = f"`{name}` has {count} of at least {one.at_least} entries."
+                if reason:
+                    gap = {"criterion": one.id, "description": one.text, "question": name, "reason": reason}
+                    missing.append(MissingAnswer(**gap))
         total, target = len(self.rubric.criteria), self.rubric.target
-        met = total - len(missing)
-        percent = met * 100 // total
+        met = total - len({one.criterion for one in missing})
         return InterviewCompleteness(
-            met=met, total=total, percent=percent, target=target, target_met=percent >= target, missing=tuple(missing)
-        )
-
-    def _gap(self, name: str, at_least: int) -> str:
-        """What is missing in the answer to a question; empty when nothing is."""
-        entry = self.answers.get(name)
-        if entry is None or entry.fault:
-            return f"`{name}` is vague: {entry.why}" if entry else f"`{name}` is not answered."
-        count = len(entries_of(self.question(name), entry.text))
-        return (
-            f"`{name}` has {count} of at least {at_least} entries." if count < at_least and entry.text != NONE else ""
+            met=met,
+            total=total,
+            percent=met * 100 // total,
+            target=target,
+            target_met=met * 100 >= target * total,
+            missing=tuple(missing),
         )
 
     def taken(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:

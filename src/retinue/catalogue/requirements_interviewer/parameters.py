@@ -79,7 +79,7 @@ class CapturedAnswers(Model):
 
 
 class MissingAnswer(Model):
-    """A criterion that is not met, and the question whose answer would meet it."""
+    """A criterion that is not met, and a question whose answer it wants for that."""
 
     criterion: str
     description: str

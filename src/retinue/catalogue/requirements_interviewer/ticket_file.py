@@ -7,11 +7,11 @@ heading, a label, a box or a scenario of the ticket, and reading the ticket give
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from retinue.catalogue._prose import escape_line, one_line
-from retinue.catalogue.tickets import Ticket, TicketTree, TicketVocabulary
+from retinue.catalogue.tickets import TicketTree, TicketVocabulary
 from retinue.catalogue.tickets.ticket_work import find_ticket
 from retinue.errors import InvalidInput, MissingFile
 
@@ -149,13 +149,3 @@ def dependency_problem(entries: Sequence[str], tree: TicketTree, ticket_id: str)
             name = missing or one_line(near[0] if near else "", limit=80)
             return f"There is no ticket “{name}”: write one like {', '.join(words.ids.values())}, or say it in words."
     return ""
-
-
-def find_same(interview: Interview, tree: TicketTree, new: NewTicket) -> Ticket | None:
-    """The ticket that was written of this very interview: a run that died after that goes on here."""
-    for ticket in tree.tickets:
-        if ticket.kind == new.kind and tree.parents.get(ticket.ticket_id, "") == new.parent_id:
-            there = replace(new, ticket_id=ticket.ticket_id)
-            if ticket_text(interview, tree.vocabulary, there) == ticket.text:
-                return ticket
-    return None
