@@ -179,7 +179,7 @@ def test_without_a_person_it_is_partial_with_the_next_question_and_goes_on_from_
     at_once = answered(desk.ask("story", answers=dict(ANSWERS["story"])))
     with_person = answered(desk.ask("story", scripted("story"), write=True))
     assert data["ticket"]["text"] == at_once["ticket"]["text"] == with_person["ticket"]["text"]
-    assert not data["ticket"]["written"]
+    assert not data["ticket"]["is_written"]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_what_stays_vague_is_said_to_be_missing(desk: Desk) -> None:
     assert (missing["criterion"], missing["question"], data["completeness"]["percent"]) == ("want", "want", 92)
     assert result.outcome == "partial"
     assert "`want`" in result.warnings[0].message
-    assert data["ticket"]["written"]
+    assert data["ticket"]["is_written"]
 
 
 def test_a_figure_is_asked_for_where_one_is_wanted(desk: Desk) -> None:
@@ -298,6 +298,12 @@ def test_skip_back_stop_and_a_change_are_answers(desk: Desk) -> None:
     assert [one["text"] for one in data["quotes"] if one["question"] == "title"] == [
         "Pay the whole cart", "Pay the cart at once",
     ]  # fmt: skip
+
+
+def test_what_is_no_choice_leaves_the_summary_open(desk: Desk) -> None:
+    data = answered(desk.ask("task", in_turn("task", confirm=["yes", "skip", "right"])))
+    assert [one.id.partition("_")[0] for one in desk.asked[-4:]] == ["confirm", "confirm", "confirm", "notes"]
+    assert data["completeness"]["target_met"]
 
 
 def test_stop_ends_it_and_a_state_goes_on_from_there(desk: Desk) -> None:
@@ -460,7 +466,7 @@ def test_the_next_number_is_after_the_highest_that_anything_names(desk: Desk) ->
 def test_an_initiative_may_be_the_first_ticket_of_all(tmp_path: Path) -> None:
     data = answered(Desk(tmp_path).ask("initiative", scripted("initiative"), write=True))
     assert data["ticket"] == {
-        "path": "docs/tickets/INIT-0001/README.md", "written": True,
+        "path": "docs/tickets/INIT-0001/README.md", "is_written": True,
         "text": (tmp_path / "docs/tickets/INIT-0001/README.md").read_text("utf-8"),
     }  # fmt: skip
 
@@ -490,10 +496,10 @@ def test_a_flat_layout_and_words_of_its_own_are_kept_to(tmp_path: Path) -> None:
 def test_nothing_is_written_that_was_not_allowed_and_nothing_is_overwritten(desk: Desk) -> None:
     complete = dict(ANSWERS["story"])
     refused = desk.ask("story", lambda _: False, answers=complete, write=True)
-    assert (refused.outcome, answered(refused)["ticket"]["written"]) == ("partial", False)
+    assert (refused.outcome, answered(refused)["ticket"]["is_written"]) == ("partial", False)
     assert "not approved" in refused.warnings[0].message
     fenced = desk.ask("story", scripted("story"), answers=complete, write=True, read_only=True)
-    assert (fenced.outcome, answered(fenced)["ticket"]["written"]) == ("partial", False)
+    assert (fenced.outcome, answered(fenced)["ticket"]["is_written"]) == ("partial", False)
     path = desk.root / answered(fenced)["ticket"]["path"]
     path.parent.mkdir()
     path.write_bytes(b"\x00\x01 no ticket")
@@ -555,7 +561,7 @@ def test_with_a_model_that_judges_what_is_vague_and_not_the_rules(tmp_path: Path
 
 def test_a_model_is_asked_once_of_each_answer(tmp_path: Path) -> None:
     plant_tickets(tmp_path)
-    names = [name for name, text in ANSWERS["epic"].items() if name not in {"title", "scenarios", "points", "confirm"}]
+    names = [name for name in ANSWERS["epic"] if name not in {"title", "scenarios", "points", "confirm"}]
     judged = [name for name in names if ANSWERS["epic"][name] != "none"]
     desk = Desk(tmp_path, *(judgement((name, True, ANSWERS["epic"][name].split("\n")[0])) for name in judged))
     result = desk.ask("epic", scripted("epic"))

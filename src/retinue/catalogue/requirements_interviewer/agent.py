@@ -9,6 +9,7 @@ from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 
+from .conduct import InterviewSession
 from .parameters import InitiativeRequest, InterviewRequest, InterviewResult
 
 _OPTIONS: Final[dict[str, Any]] = {
@@ -31,7 +32,7 @@ _FIRST_STEP: Final[dict[str, Any]] = {
         "criterion": "urgency", "description": "It says why now.", "question": "why_now",
         "reason": "`why_now` is not answered."}]},
     "next_questions": [{"id": "problem", "text": _QUESTION, "options": ["skip", "back", "stop"]}],
-    "ticket": {"path": "docs/tickets/INIT-0002/README.md", "text": "# INIT-0002: Faster search\n", "written": False},
+    "ticket": {"path": "docs/tickets/INIT-0002/README.md", "text": "# INIT-0002: Faster search\n", "is_written": False},
     "state": '{"form":"retinue-interview/1","rubric":{"id":"requirements-initiative","version":"1.0"},"target":"",'
              '"entries":[{"question":"title","text":"Faster search"}]}',
     "answer": "`INIT-0002` meets 1 of 8 criteria, 12 %.", "findings": [],
@@ -120,7 +121,5 @@ class RequirementsInterviewer:
         return await self._lead(request, task, run)
 
     async def _lead(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
-        from .conduct import InterviewSession  # noqa: PLC0415 - most that list the agents ask nothing
-
         definition = RequirementsInterviewer.definition
         return await InterviewSession(request, task, run, self.models, definition, task.skill or "").lead()

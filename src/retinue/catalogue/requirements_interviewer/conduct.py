@@ -51,7 +51,11 @@ class InterviewSession:
     _tree: TicketTree | None = None
 
     async def lead(self) -> Reply:
-        """Ask what there is to ask, and give what it came to."""
+        """Take the answers that the caller gave, ask what there is to ask, and give what it came to.
+
+        Raises:
+            InvalidInput: An answer is to no question, or no choice; or the state or the target is wrong.
+        """
         self.deadline, notes, request = RunDeadline(self.run), self.run.checkpoint, self.request
         default = Path(__file__).with_name(f"requirements-{self.kind}.toml")
         rubric, target = read_rubric(InterviewRubric, default, self.run.workspace), request.target.strip()
@@ -62,7 +66,15 @@ class InterviewSession:
             await self._place()  # to refuse what is wrong before anything is asked
             if self.interview.is_stopped:
                 self._undo()
-            await self._take_all(request.answers)
+            answers, ids = request.answers, [one.id for one in rubric.questions]
+            choice, choices = answers.get(CONFIRM, "right").strip().casefold(), ("right", "back", "stop", *ids)
+            for name, known in (*((name, (*ids, CONFIRM)) for name in answers), (choice, choices)):
+                if name not in known:
+                    message, hint = f"{name[:80]!r} is no question, or no choice.", f"There are {', '.join(known)}."
+                    raise InvalidInput(message, hint=hint, path="/answers", suggestions=nearest(name, known))
+            verdicts = await self._judge({name: text for name, text in answers.items() if name != CONFIRM})
+            for name in sorted(answers, key=[*ids, CONFIRM].index):
+                await self._take(name, answers[name], verdicts)
         if not self.interview.is_stopped:
             await self._ask_person()
         return await self._finish()
@@ -84,29 +96,13 @@ class InterviewSession:
 
     # Answers.
 
-    async def _take_all(self, answers: Mapping[str, str]) -> None:
-        """Take the answers that the caller gave, in the order of the questions.
-
-        Raises:
-            InvalidInput: One is to no question, or no choice.
-        """
-        ids = [one.id for one in self.interview.rubric.questions]
-        choice = answers.get(CONFIRM, "right").strip().casefold()
-        for name, known in (*((name, (*ids, CONFIRM)) for name in answers), (choice, ("right", *WORDS, *ids))):
-            if name not in known:
-                message, path = f"{name[:80]!r} is none of the questions, or no choice.", "/answers"
-                hint = f"There are {', '.join(known)}."
-                raise InvalidInput(message, hint=hint, path=path, suggestions=nearest(name, known))
-        verdicts = await self._judge({name: text for name, text in answers.items() if name != CONFIRM})
-        for name in (*ids, CONFIRM):
-            if name in answers:
-                await self._take(name, answers[name], verdicts)
-
     async def _take(self, name: str, text: str, verdicts: Mapping[str, str]) -> None:
         """Take one answer, or do what its word says."""
         entry = self.interview.judge(name, text)
         if entry.text == "back":
             self._undo()
+        ids = [one.id for one in self.interview.rubric.questions]
+        if entry.text == "back" or (name == CONFIRM and entry.text not in {"right", "stop", *ids}):
             return
         fault, why = entry.fault, entry.why
         if fault != "wrong" and name in verdicts:
@@ -122,24 +118,24 @@ class InterviewSession:
         """Why a model, if there is one, calls an answer vague, or nothing when not; once for each question."""
         if self.models is None or not self.models.configured:
             return {}
-        judged: list[str] = self.run.checkpoint.setdefault("judged", [])
-        entries = {name: self.interview.judge(name, text) for name, text in answers.items() if name not in judged}
+        names: list[str] = self.run.checkpoint.setdefault("judged", [])
+        entries = {name: self.interview.judge(name, text) for name, text in answers.items() if name not in names}
         texts = {
             name: entry.text
             for name, entry in entries.items()
             if entry.text not in {"", NONE, *WORDS} and self.interview.question(name).form in {"text", "list"}
         }
-        judged += texts
+        names += texts
         criteria = {
             name: f"The answer to “{self.interview.question(name).text}” is definite: others can act on it."
             for name in texts
         }
         earlier, text = self.report.usage, "\n\n".join(f"{name}: {text}" for name, text in texts.items())
-        found = await judge_criteria(
+        verdicts = await judge_criteria(
             criteria, text, self.report, models=self.models, definition=self.definition, task=self.task, run=self.run
         )
-        self.report.usage = Usage.total((earlier, self.report.usage)) if found else earlier
-        return {name: "" if one.is_met else one.reason for name, one in found.items()}
+        self.report.usage = Usage.total((earlier, self.report.usage)) if verdicts else earlier
+        return {name: "" if one.is_met else one.reason for name, one in verdicts.items()}
 
     def _undo(self) -> None:
         """Take back what was said last."""
@@ -154,18 +150,16 @@ class InterviewSession:
             notes["state"], question = self.interview.state_text(), open_questions[0]
             about = f"About: {self.request.topic}\n" if self.request.topic and not self.interview.entries else ""
             asker = {"agent": self.definition.name, "skill": self.kind, "text": about + question.text}
-            answer = await self.run.ask(
-                question.model_copy(update={"id": f"{question.id}_{notes['asks'] + 1}", **asker})
-            )
-            notes["asks"] += 1
+            to_ask = question.model_copy(update={"id": f"{question.id}_{notes['asks'] + 1}", **asker})
+            answer = await self.run.ask(to_ask)
+            notes["asks"] += 1  # only now: an agent that has to wait runs again, and asks the same by the same id
             value = answer.value if answer and answer.by_person else None
             if value is None and (question.id == CONFIRM or not notes.get("heard")):
                 break
             notes["heard"] = True
             text = "skip" if value is None else str(value)
-            await self._take(
-                question.id, text, await self._judge({question.id: text} if question.id != CONFIRM else {})
-            )
+            verdicts = await self._judge({question.id: text} if question.id != CONFIRM else {})
+            await self._take(question.id, text, verdicts)
             if self.interview.is_stopped:
                 break
         notes["state"] = self.interview.state_text()
@@ -178,30 +172,38 @@ class InterviewSession:
         tree, new = await self._place()
         text = ticket_text(interview, tree.vocabulary, new)
         questions, completeness = interview.open_questions(), interview.completeness()
-        is_over, written = interview.is_stopped or not questions, False
+        is_over, is_written = interview.is_stopped or not questions, False
         if is_over and self.request.write:
             for one in tree.tickets if interview.answers else ():  # a run that died after it had written goes on here
                 there = replace(new, ticket_id=one.ticket_id, path=one.path)
                 if one.kind == self.kind and ticket_text(interview, tree.vocabulary, there) == one.text:
-                    new, text, written = there, one.text, True
-            written = written or await self._write(new, text)
-        report.source = new.path if written else ""
+                    new, text, is_written = there, one.text, True
+            is_written = is_written or await self._write(new, text)
+        report.source = new.path if is_written else ""
         counts = f"{completeness.met} of {plural(completeness.total, 'criterion', 'criteria')}"
         report.add("completeness", f"{code(new.ticket_id)} meets {counts}, {completeness.percent} %.")
-        if written:
+        if is_written:
             report.add("written", f"The ticket is in {code(new.path)}.")
         recovery = f"Call `{self.kind}` again with this `state`, and `answers` by the ids in `next_questions`."
         if not is_over:
             report.add("next question", f"Next: {quote(questions[0].text)}")
-            message = f"Nobody was there to answer: {plural(len(questions), 'question')} or more are open."
+            message = f"The interview is not over: {plural(len(questions), 'question')} or more are open."
             impact = "The ticket is not finished, and was not written."
             report.warn("incomplete_context", message, impact=impact, recovery=recovery)
         elif not completeness.target_met:
             missing = ", ".join(dict.fromkeys(code(one.criterion) for one in completeness.missing))
             message = f"The ticket is {completeness.percent} % complete, {completeness.target} % are wanted: {missing}."
-            recovery = "Write what is missing into the file." if written else recovery
+            recovery = "Write what is missing into the file." if is_written else recovery
             report.warn("incomplete_context", message, impact="Who works by it will have to ask.", recovery=recovery)
-        self._warn_of_errors(tree, new, text)
+        ticket = read_ticket(new.path, text.encode(), tree.vocabulary)
+        others = (one for one in tree.tickets if one.path != new.path)
+        for finding in check_tickets(TicketTree.of([*others, ticket], tree.vocabulary)):
+            if finding.file == new.path and finding.severity == "error":
+                message, impact = (
+                    f"{code(finding.rule)}: {quote(finding.message)}",
+                    "`retinue tickets check` fails on it.",
+                )
+                report.warn("degraded_analysis", message, impact=impact, recovery=finding.fix or "Mend it.")
         fence = fence_around(text)
         report.appendix = f"{fence}markdown\n{text}{fence}"
         report.figures = {
@@ -211,21 +213,11 @@ class InterviewSession:
             "quotes": [one.to_json() for one in interview.entries if one.question != CONFIRM and one.text not in WORDS],
             "completeness": completeness.to_json(),
             "next_questions": [one.to_json() for one in questions],
-            "ticket": TicketDraft(path=new.path, text=text, written=written).to_json(),
-            **({} if written else {"state": interview.state_text()}),
+            "ticket": TicketDraft(path=new.path, text=text, is_written=is_written).to_json(),
+            **({} if is_written else {"state": interview.state_text()}),
         }
-        made: dict[str, Any] = {"files_written": (new.path,), "artifacts": (Artifact(path=new.path, type="ticket"),)}
-        return report.reply(completeness=completeness.percent, **(made if written else {}))
-
-    def _warn_of_errors(self, tree: TicketTree, new: NewTicket, text: str) -> None:
-        """Warn of what `retinue tickets check` calls an error in the new ticket."""
-        ticket = read_ticket(new.path, text.encode(), tree.vocabulary)
-        others = (one for one in tree.tickets if one.path != new.path)
-        for finding in check_tickets(TicketTree.of([*others, ticket], tree.vocabulary)):
-            if finding.file == new.path and finding.severity == "error":
-                message = f"{code(finding.rule)}: {quote(finding.message)}"
-                impact = "`retinue tickets check` fails on it."
-                self.report.warn("degraded_analysis", message, impact=impact, recovery=finding.fix or "Mend it.")
+        files: dict[str, Any] = {"files_written": (new.path,), "artifacts": (Artifact(path=new.path, type="ticket"),)}
+        return report.reply(completeness=completeness.percent, **(files if is_written else {}))
 
     async def _write(self, new: NewTicket, text: str) -> bool:
         """Write the ticket into its file, if that may be; what is there already stays."""

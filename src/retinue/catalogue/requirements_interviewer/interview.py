@@ -197,10 +197,20 @@ class Interview:
         question = None if name == CONFIRM or text in WORDS else self.question(name)
         if question is None or (question.none and text == NONE):
             return AnswerEntry(question=name, text=text)
-        is_gherkin = question.form == "scenarios"
-        why = _gherkin_problem(text) if is_gherkin else self._vagueness(question, text)
-        fault = "" if not why else "wrong" if is_gherkin else "vague"
-        return AnswerEntry(question=name, text=text, fault=fault, why=why)
+        if question.form != "scenarios":
+            why = self._vagueness(question, text)
+            return AnswerEntry(question=name, text=text, fault="vague" if why else "", why=why)
+        scenarios = read_gherkin(text)
+        wrong = [
+            f"line {one.line}, {one_line(one.problem or 'no step')}"
+            for one in scenarios
+            if one.problem or not one.steps
+        ]
+        if scenarios and not wrong:
+            return AnswerEntry(question=name, text=text)
+        why = wrong[0] if wrong else "it has no scenario"
+        why = f"That is no Gherkin: {why}. Write a line `Scenario: …`, and its steps below it."
+        return AnswerEntry(question=name, text=text, fault="wrong", why=why)
 
     def _vagueness(self, question: InterviewQuestion, text: str) -> str:
         """Why the answer says too little; empty when it does not."""
@@ -282,7 +292,7 @@ class Interview:
             missing=tuple(missing),
         )
 
-    def taken(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
+    def usable_answers(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
         """The questions that were answered, with the entries of the answers: none where that is `none`."""
         for one in self.rubric.questions:
             if one.id in self.answers:
@@ -291,16 +301,16 @@ class Interview:
 
     def captured(self) -> CapturedAnswers:
         """What was said, by what it is for."""
-        found = dict[str, Any](core={}, technical_design={})
-        for question, entries in self.taken():
-            part = found.setdefault(question.fills, list[Any]())
+        members = dict[str, Any](core={}, technical_design={})
+        for question, entries in self.usable_answers():
+            part = members.setdefault(question.fills, list[Any]())
             if isinstance(part, dict):
                 part[question.id] = "\n".join(entries)
             elif question.fills == "bdd_scenarios":
                 part += [{"name": one.name, "steps": one.steps} for text in entries for one in read_gherkin(text)]
             else:
                 part += entries
-        return CapturedAnswers.model_validate(found)
+        return CapturedAnswers.model_validate(members)
 
 
 def entries_of(question: InterviewQuestion, text: str) -> list[str]:
@@ -323,13 +333,3 @@ def read_gherkin(text: str) -> list[TicketScenario]:
         NotInstalled: What reads Gherkin is not there.
     """
     return list(read_scenarios(GherkinBlock(list(enumerate(gherkin_rows(text), 1)), is_fenced=True)))
-
-
-def _gherkin_problem(text: str) -> str:
-    """Why an answer is no Gherkin; empty when it is."""
-    scenarios = read_gherkin(text)
-    wrong = next((one for one in scenarios if one.problem or not one.steps), None)
-    if scenarios and wrong is None:
-        return ""
-    why = f"line {wrong.line}, {one_line(wrong.problem or 'it has no step')}" if wrong else "it has no scenario"
-    return f"That is no Gherkin: {why}. A line `Scenario: …` is followed by steps with `Given`, `When` and `Then`."

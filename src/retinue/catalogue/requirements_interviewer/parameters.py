@@ -103,7 +103,7 @@ class TicketDraft(Model):
 
     path: str
     text: str
-    written: bool
+    is_written: bool
 
 
 class InterviewResult(ReportData):

@@ -80,7 +80,7 @@ def ticket_text(interview: Interview, words: TicketVocabulary, new: NewTicket) -
     status = [next((one for one in todo if (one in words.icons) is is_icon), "").title() for is_icon in (True, False)]
     header, title = {"parent": new.parent_id, "status": " ".join(filter(None, status))}, ""
     sections: dict[str, list[str]] = {}
-    for question, entries in interview.taken():
+    for question, entries in interview.usable_answers():
         number = NUMBER.search(entries[0]) if question.field and entries else None
         if number:
             header[question.field] = number[0].replace(",", ".")
@@ -129,11 +129,11 @@ def fence_around(text: str) -> str:
 def _as_inline(line: str) -> str:
     """One line that Markdown shows as it is; code and addresses stay what they are."""
     pieces = _KEPT.split(one_line(line, limit=len(line) + 1))
-    shown = (
+    marked = (
         escape_line(piece) if place % 2 == 0 else f"<{piece}>" if piece[0] == "h" else piece
         for place, piece in enumerate(pieces)
     )
-    return _SCENARIO.sub(r"\1\\:", "".join(shown))
+    return _SCENARIO.sub(r"\1\\:", "".join(marked))
 
 
 def dependency_problem(entries: Sequence[str], tree: TicketTree, ticket_id: str) -> str:
