@@ -68,10 +68,10 @@ class InterviewSession:
                 self._undo()
             answers, ids = request.answers, [one.id for one in rubric.questions]
             choice, choices = answers.get(CONFIRM, "right").strip().casefold(), ("right", "back", "stop", *ids)
-            for name, known in (*((name, (*ids, CONFIRM)) for name in answers), (choice, choices)):
-                if name not in known:
-                    message, hint = f"{name[:80]!r} is no question, or no choice.", f"There are {', '.join(known)}."
-                    raise InvalidInput(message, hint=hint, path="/answers", suggestions=nearest(name, known))
+            for name, allowed in (*((name, (*ids, CONFIRM)) for name in answers), (choice, choices)):
+                if name not in allowed:
+                    message, hint = f"{name[:80]!r} is no question, or no choice.", f"There are {', '.join(allowed)}."
+                    raise InvalidInput(message, hint=hint, path="/answers", suggestions=nearest(name, allowed))
             verdicts = await self._judge({name: text for name, text in answers.items() if name != CONFIRM})
             for name in sorted(answers, key=[*ids, CONFIRM].index):
                 await self._take(name, answers[name], verdicts)

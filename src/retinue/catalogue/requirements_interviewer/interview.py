@@ -282,13 +282,13 @@ class Interview:
                     gap = {"criterion": one.id, "description": one.text, "question": name, "reason": reason}
                     missing.append(MissingAnswer(**gap))
         total, target = len(self.rubric.criteria), self.rubric.target
-        met = total - len({one.criterion for one in missing})
+        count = total - len({one.criterion for one in missing})
         return InterviewCompleteness(
-            met=met,
+            met=count,
             total=total,
-            percent=met * 100 // total,
+            percent=count * 100 // total,
             target=target,
-            target_met=met * 100 >= target * total,
+            target_met=count * 100 >= target * total,
             missing=tuple(missing),
         )
 

@@ -18,7 +18,7 @@ from retinue.errors import InvalidInput, MissingFile
 from .interview import NUMBER, Interview, InterviewQuestion, gherkin_rows
 
 # Code and addresses stay what they are, whatever marks they hold.
-_KEPT: Final = re.compile(r"((?<!`)`[^`\n]+`(?!`)|\bhttps?://[^\s<>`]*[^\s<>`.,;:!?)])")
+_CODE_OR_LINK: Final = re.compile(r"((?<!`)`[^`\n]+`(?!`)|\bhttps?://[^\s<>`]*[^\s<>`.,;:!?)])")
 _SCENARIO: Final = re.compile(r"\A(Scenario(?: Outline| Template)?\s*(?:[0-9]+\s*)?):")
 _NOTHING: Final = "None."
 
@@ -128,7 +128,7 @@ def fence_around(text: str) -> str:
 
 def _as_inline(line: str) -> str:
     """One line that Markdown shows as it is; code and addresses stay what they are."""
-    pieces = _KEPT.split(one_line(line, limit=len(line) + 1))
+    pieces = _CODE_OR_LINK.split(one_line(line, limit=len(line) + 1))
     marked = (
         escape_line(piece) if place % 2 == 0 else f"<{piece}>" if piece[0] == "h" else piece
         for place, piece in enumerate(pieces)

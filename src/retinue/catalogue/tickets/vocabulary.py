@@ -144,7 +144,7 @@ class TicketVocabulary(Model):
         pattern, above = self._id_patterns[kind], self._id_patterns.get(self.parents.get(kind, ""))
         match = above.fullmatch(parent_id) if above else None
         lead = (match.groups() if match else ())[: pattern.groups - 1]
-        ids = (found.groups() for one in taken if (found := pattern.fullmatch(one)))
+        ids = (same.groups() for one in taken if (same := pattern.fullmatch(one)))
         used = [int(numbers[-1]) for numbers in ids if numbers[:-1] == lead and len(numbers[-1]) < 10]
         places = re.findall(r"#+|\*", self.ids[kind])
         numbers = (*lead, str(max(used, default=0) + 1).zfill(len(places[-1])), "")
