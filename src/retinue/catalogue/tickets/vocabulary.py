@@ -135,8 +135,8 @@ class TicketVocabulary(Model):
         candidate = "".join(piece + number for piece, number in zip(pieces, (*numbers, ""), strict=True))
         return candidate if self.kind_of(candidate) == parent else None
 
-    def next_id(self, kind: str, parent_id: str, taken: Iterable[str]) -> str:
-        """The id of a new ticket of `kind` that is part of `parent_id`: the number after the highest of `taken`.
+    def next_id(self, kind: str, parent_id: str, ids_there: Iterable[str]) -> str:
+        """The id of a new ticket of `kind` that is part of `parent_id`: the number after the highest of `ids_there`.
 
         Raises:
             InvalidInput: The pattern of such ids leaves none.
@@ -144,7 +144,7 @@ class TicketVocabulary(Model):
         pattern, above = self._id_patterns[kind], self._id_patterns.get(self.parents.get(kind, ""))
         match = above.fullmatch(parent_id) if above else None
         lead = (match.groups() if match else ())[: pattern.groups - 1]
-        ids = (same.groups() for one in taken if (same := pattern.fullmatch(one)))
+        ids = (same.groups() for one in ids_there if (same := pattern.fullmatch(one)))
         used = [int(numbers[-1]) for numbers in ids if numbers[:-1] == lead and len(numbers[-1]) < 10]
         places = re.findall(r"#+|\*", self.ids[kind])
         numbers = (*lead, str(max(used, default=0) + 1).zfill(len(places[-1])), "")
