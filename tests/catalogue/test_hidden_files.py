@@ -119,6 +119,10 @@ CASES: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = {
     ("pattern_discovery", "fixture_lookup"): [{"query": "a door"}, {"query": "fixtures", "name": "door"}],
     ("pattern_discovery", "test_pattern_search"): [{"query": "keys"}, {"query": "keys", "target": "private"}],
     ("personal_assistant", "assist"): [{"prompt": _KEYS}],
+    ("requirements_interviewer", "initiative"): [{"target": "private/keys.py"}],
+    ("requirements_interviewer", "epic"): [{"target": "private/keys.py"}],
+    ("requirements_interviewer", "story"): [{"target": "private/keys.py"}],
+    ("requirements_interviewer", "task"): [{"target": "private/keys.py"}],
     ("researcher_analyst", "research"): [
         {"task": _KEYS, "depth": "deep_dive"},
         {"task": "where is `MASTER_KEY` used?", "depth": "deep_dive"},

@@ -25,6 +25,7 @@ ALLOWED = {
     "bare": "a git repository without a work tree",
     "denied": "permissions that are refused: the word of every permission system",
     "done": "how many of `total`: a field of progress events",
+    "met": "how many criteria are met: a field of results that spec 003 gives",
     "said": "a field of journals and recordings that exist",
     "wanted": "a field of plans that exist",
     "whose": "a field of checkpoints that exist",

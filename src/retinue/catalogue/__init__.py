@@ -47,14 +47,15 @@ def agents(
     arguments: dict[str, dict[str, object]] = {
         "CodeEngineerExecutor": {"models": models, "servers": language_servers, "cache_dir": cache_dir},
         "DataAnalyst": {"cache_dir": cache_dir},
-        "DiscoveryOrchestrator": {},
         "DesignGuardian": {"models": models, "cache_dir": cache_dir},
+        "DiscoveryOrchestrator": {},
         "GitStateAnalyzer": {"cache_dir": cache_dir},
         "Metrics": {},
         "PatternDiscovery": {"cache_dir": cache_dir},
         "PersonalAssistant": {"store": store, "models": models, "trusted": trusted_tools},
-        "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
+        "RequirementsInterviewer": {"models": models},
         "ResearchSupervisor": {},
+        "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
         "SpecificationQualityChecker": {"models": models},
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},
     }

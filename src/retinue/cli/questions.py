@@ -48,8 +48,11 @@ class TerminalAnswerer:
         for _ in range(_TRIES):
             prompt = "yes or no [no]" if question.kind == "approval" else "your answer, or Enter to skip"
             if question.options and question.kind != "approval":
-                prompt = f"1 to {len(question.options)}, or Enter to skip"
-            line = await _line(f"{prompt} > ")
+                words = "your answer, " if question.kind == "question" else ""
+                prompt = f"{words}1 to {len(question.options)}, or Enter to skip"
+            line = (await _line(f"{prompt} > ")).strip()
+            while question.kind == "question" and line.endswith("\\"):  # the answer goes on
+                line = f"{line[:-1]}\n{(await _line('… > ')).rstrip()}"
             if not line:
                 return None
             try:
@@ -97,4 +100,4 @@ async def _line(prompt: str) -> str:
         loop.remove_reader(descriptor)
     if not typed.endswith(b"\n"):
         echo_err("")
-    return typed.decode(sys.stdin.encoding or "utf-8", "replace").strip()
+    return typed.decode(sys.stdin.encoding or "utf-8", "replace")

@@ -6,7 +6,7 @@ Ids are written as patterns of digits and not as regular expressions, so that no
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -138,6 +138,26 @@ class TicketVocabulary(Model):
             return None
         candidate = "".join(piece + number for piece, number in zip(pieces, (*numbers, ""), strict=True))
         return candidate if self.kind_of(candidate) == parent else None
+
+    def next_id(self, kind: str, parent_id: str, ids_there: Iterable[str]) -> str:
+        """The id of a new ticket of `kind` that is part of `parent_id`: the number after the highest of `ids_there`.
+
+        Raises:
+            InvalidInput: The pattern of such ids leaves none.
+        """
+        pattern, above = self._id_patterns[kind], self._id_patterns.get(self.parents.get(kind, ""))
+        match = above.fullmatch(parent_id) if above else None
+        lead = (match.groups() if match else ())[: pattern.groups - 1]
+        ids = (same.groups() for one in ids_there if (same := pattern.fullmatch(one)))
+        used = [int(numbers[-1]) for numbers in ids if numbers[:-1] == lead and len(numbers[-1]) < 10]
+        places = re.findall(r"#+|\*", self.ids[kind])
+        numbers = (*lead, str(max(used, default=0) + 1).zfill(len(places[-1])), "")
+        pieces = re.split(r"#+|\*", self.ids[kind])
+        ticket_id = "".join(piece + number for piece, number in zip(pieces, numbers, strict=False))
+        if self.kind_of(ticket_id) != kind:
+            message = f"There is no next id like {self.ids[kind]} below {parent_id or 'the tickets that are there'}."
+            raise InvalidInput(message, hint="Name the id that the ticket is to have.")
+        return ticket_id
 
     def place_name(self, path: str) -> str:
         """What names the ticket in a file: its own name, or that of its folder."""

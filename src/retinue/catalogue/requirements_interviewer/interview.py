@@ -1,0 +1,335 @@
+"""The interview as a state: what was said, in order. Everything else follows from that and the rubric.
+
+Nothing here asks anybody or reads a file. A state from outside is data: what it says was said counts as if said now.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from retinue.catalogue._prose import one_line
+from retinue.catalogue.tickets import Rubric, RubricName, TicketScenario, mask_names
+from retinue.catalogue.tickets.gherkin_blocks import GherkinBlock, read_scenarios
+from retinue.catalogue.tickets.vocabulary import fold_words
+from retinue.contract.finding import findings_of, summarise_findings
+from retinue.contract.model import Many, Model
+from retinue.contract.sanitize import clean_content, printable
+from retinue.contract.task import Question
+from retinue.errors import InvalidInput
+
+from .parameters import (
+    MAX_ANSWER,
+    AnswerEntry,
+    CapturedAnswers,
+    InterviewCompleteness,
+    MissingAnswer,
+)
+
+CONFIRM: Final = "confirm"
+NONE: Final = "none"
+WORDS: Final = frozenset({"skip", "back", "stop"})
+NUMBER: Final = re.compile(r"(?<![\w.,])[0-9]{1,6}(?:[.,][0-9]{1,3})?(?!\w)")
+_MAX_ALL: Final = 180_000
+"""Characters of all answers: more than the longest interview takes, and a state that any door lets through."""
+_BULLET: Final = re.compile(r"\s*+(?:(?:[-*+•]|[0-9]{1,3}[.)])\s++)?(?:\[[ xX]?\]\s++)?")
+_SCHEMA: Final = {"type": "string", "maxLength": MAX_ANSWER}
+
+_Id = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=50)]
+_Text = Annotated[str, Field(min_length=1, max_length=1000)]
+_Name = Annotated[str, Field(max_length=100)]
+
+
+class InterviewQuestion(Model):
+    """A question of a rubric; what its members mean stands in `requirements-initiative.toml`."""
+
+    id: _Id
+    phase: Literal["intro", "questions", "completeness"]
+    text: _Text
+    fills: Literal[
+        "core", "acceptance_criteria", "bdd_scenarios", "children", "technical_design", "dependencies", "risks"
+    ] = "core"
+    form: Literal["text", "line", "list", "number", "scenarios"] = "text"
+    heading: _Name = ""
+    section: _Name = ""
+    part: _Name = ""
+    lead: _Name = ""
+    field: Literal["", "points", "estimate"] = ""
+    none: bool = False
+    min_words: int = 1
+    number: bool = False
+    probe: Annotated[str, Field(max_length=1000)] = ""
+
+
+class InterviewCriterion(Model):
+    """What makes the ticket complete: answers to `questions`, each with at least so many entries."""
+
+    id: _Id
+    text: _Text
+    questions: Annotated[Many[str], Field(min_length=1)]
+    at_least: int = 1
+
+
+class InterviewRubric(Rubric):
+    """What is asked, in order, and what makes the ticket complete to at least `target` percent."""
+
+    target: Annotated[int, Field(ge=1, le=100)]
+    opening: _Text
+    confirm: _Text
+    hedges: Many[str]
+    questions: Annotated[Many[InterviewQuestion], Field(min_length=1, max_length=60)]
+    criteria: Annotated[Many[InterviewCriterion], Field(min_length=1, max_length=60)]
+
+    @model_validator(mode="after")
+    def _check_questions(self) -> Self:
+        ids = [one.id for one in self.questions]
+        if len({*ids, CONFIRM}) <= len(ids) or "title" not in ids:
+            raise ValueError(f"the ids of `questions` differ, one is `title`, and none is `{CONFIRM}`")
+        unknown = [name for one in self.criteria for name in one.questions if name not in ids]
+        if unknown:
+            raise ValueError(f"a criterion names {unknown[0]!r}, which is no question")
+        return self
+
+
+class InterviewState(Model):
+    """An interview as a caller keeps it."""
+
+    form: Literal["retinue-interview/1"]
+    rubric: RubricName
+    target: Annotated[str, Field(max_length=400)]
+    entries: Annotated[Many[AnswerEntry], Field(max_length=1000)]
+
+
+@dataclass(slots=True)
+class Interview:
+    """What was said so far, and what follows from it.
+
+    Attributes:
+        probes: Questions that were asked again because of a vague answer; `rechecks` because the ticket has gaps.
+        pending: What has to be said anew, by question; `chosen` is the question that the person wants to.
+    """
+
+    rubric: InterviewRubric
+    target: str
+    entries: list[AnswerEntry] = field(default_factory=list[AnswerEntry])
+    answers: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
+    skips: set[str] = field(default_factory=set[str])
+    probes: set[str] = field(default_factory=set[str])
+    rechecks: set[str] = field(default_factory=set[str])
+    pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
+    chosen: str = ""
+    is_confirmed: bool = False
+    is_stopped: bool = False
+
+    @classmethod
+    def from_state(cls, text: str, rubric: InterviewRubric, target: str) -> Self:
+        """The interview that `state_text` made `text` of.
+
+        Raises:
+            InvalidInput: It is no such text, or that of another interview.
+        """
+        hint = "Give `state` back as it was in the last result, with the same `target`; or begin anew without it."
+        try:
+            state = InterviewState.model_validate_json(text)
+        except ValidationError as error:
+            why = summarise_findings(findings_of(error, rule="state")).rstrip(".")
+            raise InvalidInput(f"`state` is not that of an interview: {why}.", hint=hint, path="/state") from None
+        its, own = ((one.id, one.version, goal) for one, goal in ((state.rubric, state.target), (rubric, target)))
+        if its != own:
+            message = f"`state` is that of {' '.join(its)!r}, and this interview is {' '.join(own)!r}."
+            hint = f"{hint} What was said stands in it, and can be given as `answers`."
+            raise InvalidInput(message, hint=hint, path="/state")
+        interview, ids = cls(rubric, target), {one.id for one in rubric.questions}
+        for entry in state.entries:
+            if entry.question not in ids and (entry.question != CONFIRM or entry.text not in {"right", "stop", *ids}):
+                raise InvalidInput(f"`state` answers {entry.question!r} as nobody can.", hint=hint, path="/state")
+            by_rules = interview.judge(entry.question, entry.text)
+            interview.add(by_rules if by_rules.fault == "wrong" else entry)
+        return interview
+
+    def state_text(self) -> str:
+        """All of it as text, to go on from."""
+        state = InterviewState(
+            form="retinue-interview/1", rubric=self.rubric.name, target=self.target, entries=tuple(self.entries)
+        )
+        return state.model_dump_json(exclude_defaults=True)
+
+    # What is said.
+
+    def add(self, entry: AnswerEntry) -> None:
+        """Take what was said to a question."""
+        self.entries.append(entry)
+        name, text = entry.question, entry.text
+        self.is_stopped = text == "stop"
+        if self.is_stopped:
+            return
+        if name == CONFIRM:
+            self.is_confirmed, self.chosen = text == "right", "" if text == "right" else text
+            return
+        self.pending.pop(name, None)
+        self.chosen = "" if self.chosen == name else self.chosen
+        if self.is_confirmed:
+            self.rechecks.add(name)
+        if text == "skip":
+            self.skips.add(name)
+        elif entry.fault == "wrong":
+            self.pending[name] = entry
+        else:
+            self.answers[name] = entry
+            if entry.fault and name not in self.probes:
+                self.probes.add(name)
+                self.pending[name] = entry
+
+    def judge(self, name: str, text: str) -> AnswerEntry:
+        """What `text` is as an answer, by rules: a word of the interview, good, vague, or not to be taken."""
+        try:
+            text = clean_content(text, max_length=MAX_ANSWER).strip()
+            size = len(text) + sum(len(one.text) for one in self.entries)
+            why = "The answers are too long together." if size > _MAX_ALL else ""
+        except InvalidInput as error:
+            why = error.message
+        if why:
+            return AnswerEntry(question=name, text="", fault="wrong", why=f"{why} Shorten this one, or `stop`.")
+        if name == CONFIRM or text.casefold() in {*WORDS, NONE}:
+            text = text.casefold()
+        question = None if name == CONFIRM or text in WORDS else self.question(name)
+        if question is None or (question.none and text == NONE):
+            return AnswerEntry(question=name, text=text)
+        if question.form != "scenarios":
+            why = self._vagueness(question, text)
+            return AnswerEntry(question=name, text=text, fault="vague" if why else "", why=why)
+        scenarios = read_gherkin(text)
+        wrong = [
+            f"line {one.line}, {one_line(one.problem or 'no step')}"
+            for one in scenarios
+            if one.problem or not one.steps
+        ]
+        if scenarios and not wrong:
+            return AnswerEntry(question=name, text=text)
+        why = wrong[0] if wrong else "it has no scenario"
+        why = f"That is no Gherkin: {why}. Write a line `Scenario: …`, and its steps below it."
+        return AnswerEntry(question=name, text=text, fault="wrong", why=why)
+
+    def _vagueness(self, question: InterviewQuestion, text: str) -> str:
+        """Why the answer says too little; empty when it does not."""
+        for entry in entries_of(question, text) or [""]:
+            words, excerpt = fold_words(entry), f"“{one_line(entry, limit=60)}”"
+            # Some scripts have no space between words: two of their characters count as one.
+            if len(words.split()) + sum(character >= "\u3040" for character in words) // 2 < question.min_words:
+                return f"{excerpt} is short." if entry else "That is empty."
+            if NUMBER.search(entry):
+                continue
+            if question.number:
+                return f"{excerpt} has no number."
+            own_words = f" {fold_words(mask_names(entry))} "
+            hedge = next((hedge for hedge in self.rubric.hedges if f" {fold_words(hedge)} " in own_words), None)
+            if hedge is not None:
+                return f"“{hedge}” leaves it open."
+        return ""
+
+    def question(self, name: str) -> InterviewQuestion:
+        """The question of that id, which there is."""
+        return next(one for one in self.rubric.questions if one.id == name)
+
+    # What is asked.
+
+    def open_questions(self) -> list[Question]:
+        """What is still to be asked, the next first; nothing when all was."""
+        missing = self.completeness().missing
+        waiting = [one for one in self.rubric.questions if one.id not in self.answers and one.id not in self.skips]
+        names = [*self.pending, *([self.chosen] if self.chosen else [])]
+        names += [one.id for one in waiting if one.phase != "completeness" and not self.completeness().target_met]
+        if not names and not self.is_confirmed:
+            ids = [one.id for one in self.rubric.questions if one.id in self.answers]
+            lines = [f"- {name}: {one_line(self.answers[name].text, limit=200)}" for name in ids]
+            text = "\n".join([self.rubric.confirm, *lines])
+            return [Question(id=CONFIRM, text=text, kind="choice", options=("right", "back", "stop", *ids))]
+        if not names:
+            names = [one.question for one in missing if one.question not in self.rechecks]
+            names += [one.id for one in waiting if one.phase == "completeness"]
+        return [self._as_asked(name, missing) for name in dict.fromkeys(names)]
+
+    def _as_asked(self, name: str, missing: tuple[MissingAnswer, ...]) -> Question:
+        question, pending = self.question(name), self.pending.get(name)
+        total, number = len(self.rubric.questions), self.rubric.questions.index(question) + 1
+        lines = [f"[{number} of {total}] {question.text}"]
+        if not self.entries and number == 1:
+            lines.insert(0, self.rubric.opening.strip().replace("{total}", str(total)) + "\n")
+        if pending:
+            lines = [pending.why, question.probe if pending.fault == "vague" else "", *lines]
+            lines.append("The answer takes the place of the one before; `skip` keeps that.")
+        elif self.is_confirmed:
+            lines = [*(f"It is not complete: {one.reason}" for one in missing if one.question == name), *lines]
+        options = (*[NONE] * question.none, "skip", *["back"] * bool(self.entries), "stop")
+        options = () if question.form == "number" else options
+        return Question(id=name, text="\n".join(filter(None, lines)), options=options, answer_schema=_SCHEMA)
+
+    # What it comes to.
+
+    def completeness(self) -> InterviewCompleteness:
+        """How many criteria are met."""
+        missing: list[MissingAnswer] = []
+        for one in self.rubric.criteria:
+            for name in one.questions:
+                entry, reason = self.answers.get(name), ""
+                if entry is None or entry.fault:
+                    reason = f"`{name}` is vague: {entry.why}" if entry else f"`{name}` is not answered."
+                elif entry.text != NONE and (count := len(entries_of(self.question(name), entry.text))) < one.at_least:
+                    reason = f"`{name}` has {count} of at least {one.at_least} entries."
+                if reason:
+                    gap = {"criterion": one.id, "description": one.text, "question": name, "reason": reason}
+                    missing.append(MissingAnswer(**gap))
+        total, target = len(self.rubric.criteria), self.rubric.target
+        count = total - len({one.criterion for one in missing})
+        return InterviewCompleteness(
+            met=count,
+            total=total,
+            percent=count * 100 // total,
+            target=target,
+            target_met=count * 100 >= target * total,
+            missing=tuple(missing),
+        )
+
+    def usable_answers(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
+        """The questions that were answered, with the entries of the answers: none where that is `none`."""
+        for one in self.rubric.questions:
+            if one.id in self.answers:
+                text = self.answers[one.id].text
+                yield one, [] if text == NONE and one.none else entries_of(one, text)
+
+    def captured(self) -> CapturedAnswers:
+        """What was said, by what it is for."""
+        members = dict[str, Any](core={}, technical_design={})
+        for question, entries in self.usable_answers():
+            part = members.setdefault(question.fills, list[Any]())
+            if isinstance(part, dict):
+                part[question.id] = "\n".join(entries)
+            elif question.fills == "bdd_scenarios":
+                part += [{"name": one.name, "steps": one.steps} for text in entries for one in read_gherkin(text)]
+            else:
+                part += entries
+        return CapturedAnswers.model_validate(members)
+
+
+def entries_of(question: InterviewQuestion, text: str) -> list[str]:
+    """The entries of an answer: of a list its lines without their bullets, else the whole."""
+    if question.form == "list":
+        return [entry for line in text.split("\n") if (entry := _BULLET.sub("", line, count=1).strip())]
+    return [" ".join(text.split()) if question.form == "line" else text]
+
+
+def gherkin_rows(text: str) -> list[str]:
+    """The lines of an answer in Gherkin, without the fence that somebody may have put around them."""
+    rows = [printable(row.expandtabs(4)).rstrip() for row in text.strip().split("\n")]
+    return rows[1:-1] if len(rows) > 2 and rows[0].startswith("```") and rows[-1].startswith("```") else rows
+
+
+def read_gherkin(text: str) -> list[TicketScenario]:
+    """The scenarios of an answer, by the numbers of its lines.
+
+    Raises:
+        NotInstalled: What reads Gherkin is not there.
+    """
+    return list(read_scenarios(GherkinBlock(list(enumerate(gherkin_rows(text), 1)), is_fenced=True)))
