@@ -20,7 +20,7 @@ from tests.repository.test_imports import loaded_after
 
 NAMES = [
     "code_engineer_executor", "data_analyst", "git_state_analyzer", "metrics", "pattern_discovery",
-    "personal_assistant", "research_supervisor", "researcher_analyst", "system_architect",
+    "personal_assistant", "research_supervisor", "researcher_analyst", "system_architect", "ticket_analyzer",
 ]  # fmt: skip
 AGENTS = {agent.definition.name: agent for agent in agents()}
 

@@ -39,6 +39,8 @@ def test_every_skill_says_whether_it_asks_a_model():
         "research_supervisor.research_each": "by_others",
         "system_architect.options": "must",
         "system_architect.assess": "by_others",
+        "ticket_analyzer.story_deep": "can",
+        "ticket_analyzer.ticket_completeness": "can",
     }
 
 

@@ -54,6 +54,7 @@ def agents(
         "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
         "ResearchSupervisor": {},
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},
+        "TicketAnalyzer": {"models": models},
     }
     return lazy_agents(
         [partial(_load, name, kwargs) for name, kwargs in arguments.items()],
