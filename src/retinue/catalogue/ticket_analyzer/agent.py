@@ -90,17 +90,17 @@ class TicketAnalyzer:
         Use it before or while a story is worked on. Returns scores of the story and its tasks, issues with place and
         fix, stated and actual progress, and whether it serves its epic.
         """
-        found: list[StoryReview] = []
+        results: list[StoryReview] = []
 
         def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
             story, with_tasks = find_ticket(tree, query.target, "story"), query.scope != "single-ticket"
-            found.append(StoryReview(TicketScorer(tree, run.workspace), story, query.mode, with_tasks=with_tasks))
+            results.append(StoryReview(TicketScorer(tree, run.workspace), story, query.mode, with_tasks=with_tasks))
 
         report = await run_on_tickets(run, "story_deep", work)
-        criteria, text = found[0].to_judge(), found[0].text()
+        criteria, text = results[0].to_judge(), results[0].text()
         who, definition = self.models, TicketAnalyzer.definition
-        judged = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
-        found[0].report(judged, report)
+        judgements = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
+        results[0].report(judgements, report)
         return report.reply()
 
     @retinue.skill(
@@ -115,18 +115,18 @@ class TicketAnalyzer:
         Use it to see what a ticket lacks before it is worked on. Returns the score, each criterion, what is missing
         with place, impact and fix, and the level of quality.
         """
-        found: list[tuple[TicketScorer, TicketScore]] = []
+        results: list[tuple[TicketScorer, TicketScore]] = []
 
         def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
             scorer = TicketScorer(tree, run.workspace)
-            found.append((scorer, scorer.score(find_ticket(tree, query.target))))
+            results.append((scorer, scorer.score(find_ticket(tree, query.target))))
 
         report = await run_on_tickets(run, "ticket_completeness", work)
-        ((scorer, score),) = found
+        ((scorer, score),) = results
         criteria, text = score.to_judge(), score.ticket.text
         who, definition = self.models, TicketAnalyzer.definition
-        judged = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
-        report_completeness(scorer, score.with_judgements(judged), report)
+        judgements = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
+        report_completeness(scorer, score.with_judgements(judgements), report)
         return report.reply()
 
     @retinue.skill(

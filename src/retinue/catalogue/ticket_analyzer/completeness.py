@@ -42,14 +42,14 @@ class TicketScore:
     @property
     def percent(self) -> int:
         """The share of the judged criteria that are met."""
-        judged = self.breakdown.values()
-        return round(100 * sum(judged) / len(judged)) if judged else 0
+        verdicts = self.breakdown.values()
+        return round(100 * sum(verdicts) / len(verdicts)) if verdicts else 0
 
     @property
     def basis(self) -> str:
         """Over how many criteria the score is."""
-        judged = self.breakdown.values()
-        return f"{sum(judged)} of {len(judged)} criteria met, of {len(self.criteria)} in the rubric"
+        verdicts = self.breakdown.values()
+        return f"{sum(verdicts)} of {len(verdicts)} criteria met, of {len(self.criteria)} in the rubric"
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -78,12 +78,12 @@ class TicketScore:
 
     def with_judgements(self, judgements: Mapping[str, CriterionJudgement]) -> "TicketScore":
         """The same, with what a model says."""
-        said = {
+        more = {
             key: CheckOutcome(one.is_met, self.ticket.line, one.reason)
             for key, one in judgements.items()
             if key in self.criteria
         }
-        return replace(self, outcomes={**self.outcomes, **said})
+        return replace(self, outcomes={**self.outcomes, **more})
 
 
 class TicketScorer:
@@ -98,14 +98,14 @@ class TicketScorer:
         self.rubric = read_rubric(CompletenessRubric, _DEFAULT_RUBRIC, workspace)
         self.progress = actual_progress(tree)
         self._scores: dict[tuple[str, str], TicketScore] = {}
-        self._named: dict[str, frozenset[str]] = {}
+        self._ids: dict[str, frozenset[str]] = {}
 
-    def named(self, ticket_id: str) -> frozenset[str]:
+    def ids_in(self, ticket_id: str) -> frozenset[str]:
         """The ids that a ticket names."""
-        if ticket_id not in self._named:
+        if ticket_id not in self._ids:
             ticket = self.tree.by_id.get(ticket_id)
-            self._named[ticket_id] = frozenset(one.target for one in ticket.references) if ticket else frozenset()
-        return self._named[ticket_id]
+            self._ids[ticket_id] = frozenset(one.target for one in ticket.references) if ticket else frozenset()
+        return self._ids[ticket_id]
 
     def score(self, ticket: Ticket, kind: str = "") -> TicketScore:
         """The score of a ticket by the criteria of its kind, or of another.
@@ -119,7 +119,7 @@ class TicketScorer:
                 message = f"The rubric `{self.rubric.id}` has no criteria for tickets of kind `{kind or 'unknown'}`."
                 hint = f"Add `[[criteria.{kind}]]` to `.retinue/rubrics/{self.rubric.id}.toml`."
                 raise InvalidInput(message, hint=hint, path=ticket.path)
-            checks = TicketChecks(ticket, self.tree, self.rubric, self.progress, self.named, ticket.rows)
+            checks = TicketChecks(ticket, self.tree, self.rubric, self.progress, self.ids_in, ticket.rows)
             criteria = {one.id: one for one in self.rubric.criteria[kind]}
             outcomes = {key: checks.run(one) for key, one in criteria.items()}
             self._scores[ticket.path, kind] = TicketScore(ticket, criteria, outcomes)
@@ -127,8 +127,8 @@ class TicketScorer:
 
     def report(self, score: TicketScore, report: SkillReport) -> str:
         """Say how complete a ticket is, what it lacks, and why some was not judged; gives its level of quality."""
-        reached = {low: name for name, low in self.rubric.bands.items() if low <= score.percent}
-        level = reached[max(reached)] if reached else "not_ready"
+        levels = {low: name for name, low in self.rubric.bands.items() if low <= score.percent}
+        level = levels[max(levels)] if levels else "not_ready"
         sentence = f"{score.ticket.ticket_id} is {score.percent} % complete ({code(level)}): {score.basis}."
         report.add("completeness", sentence, source=score.location())
         for one in score.issues()[:MOST_NAMED]:

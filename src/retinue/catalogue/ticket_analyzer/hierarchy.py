@@ -45,20 +45,20 @@ class HierarchySurvey:
 
     def report(self, report: SkillReport) -> None:
         """Say what there is."""
-        rubric, found = self.scorer.rubric, dict[str, HierarchyGap]()
+        rubric, gaps_by_id = self.scorer.rubric, dict[str, HierarchyGap]()
         try:
             for steps in (self._missing(), self._findings(), self._unlisted(), self._incomplete()):
                 for gap, key in steps:
                     self.deadline.check()
                     while (
                         gap_id := f"GAP-{sha256(f'{gap.type} {key}'.encode(errors='replace')).hexdigest()[:8]}"
-                    ) in found:
+                    ) in gaps_by_id:
                         key += "+"  # noqa: PLW2901 - two that nothing else tells apart
-                    found[gap_id] = gap.model_copy(update={"gap_id": gap_id})
+                    gaps_by_id[gap_id] = gap.model_copy(update={"gap_id": gap_id})
         except DeadlineExceeded:
             message, recovery = "Time was up before every ticket had been looked at.", "Ask for a part of the tree."
             report.warn("missing_data", message, impact="Not every gap is listed.", recovery=recovery)
-        gaps = sorted(found.values(), key=lambda one: (one.priority, one.type, one.location))
+        gaps = sorted(gaps_by_id.values(), key=lambda one: (one.priority, one.type, one.location))
         target = self.query.target or "all tickets"
         counts = ", ".join(f"{sum(one.priority == f'P{level}' for one in gaps)} P{level}" for level in range(4))
         report.add(
@@ -91,23 +91,23 @@ class HierarchySurvey:
         kind: GapType,
         ticket: Ticket,
         line: int,
-        said: tuple[str, str, str],
+        words: tuple[str, str, str],
         others: Sequence[Ticket] = (),
         **more: object,
     ) -> HierarchyGap:
-        """A gap of a ticket, of which `said` gives the description, the fix and the impact."""
+        """A gap of a ticket, of which `words` are the description, the fix and the impact."""
         level = self.scorer.rubric.priorities.get(kind, 2)
         if any(one.status == "in_progress" for one in (ticket, *others)):
             level = max(level - 1, 0)
         elif ticket.status in _FINISHED and kind != "out_of_sync":
             level = 3
         blocked_by = tuple(self._unclear_parent(ticket))
-        named = {} if kind == "missing_ticket" else {"ticket_id": ticket.ticket_id or ticket.path}
+        subject = {} if kind == "missing_ticket" else {"ticket_id": ticket.ticket_id or ticket.path}
         return HierarchyGap.model_validate({
-            "type": kind, "description": one_line(said[0]), "fix": one_line(said[1]), "impact": said[2],
+            "type": kind, "description": one_line(words[0]), "fix": one_line(words[1]), "impact": words[2],
             "priority": f"P{level}", "ready": not blocked_by, "blocked_by": blocked_by,
             "blocking": tuple(self.waiting.get(ticket.ticket_id, ()))[:MOST_NAMED],
-            "location": f"{ticket.path}:{line}", **named, **more,
+            "location": f"{ticket.path}:{line}", **subject, **more,
         })  # fmt: skip
 
     def _unclear_parent(self, ticket: Ticket) -> Iterator[str]:
@@ -132,27 +132,27 @@ class HierarchySurvey:
                 for relation in ("parent", "requires", "blocks")
                 for one in ticket.targets(relation)
             }
-            wanted = {key: line for key, line in lines.items() if self.tree.vocabulary.kind_of(key)}
-            wanted |= {parent: lines.get(parent, ticket.line)} if parent else {}
+            targets = {key: line for key, line in lines.items() if self.tree.vocabulary.kind_of(key)}
+            targets |= {parent: lines.get(parent, ticket.line)} if parent else {}
             children = {one.target: one.line for one in ticket.targets("child")}
-            for key, line in (wanted | children).items():
+            for key, line in (targets | children).items():
                 if key not in self.tree.by_id:
                     namers.setdefault(key, []).append((ticket, line))
                     if key in children:
                         groups.setdefault(ticket.ticket_id, {})[key] = None
-        listed = {key for group in groups.values() for key in group}
-        groups |= {key: {key: None} for key in namers if key not in listed}
+        in_groups = {key for group in groups.values() for key in group}
+        groups |= {key: {key: None} for key in namers if key not in in_groups}
         for group, keys in groups.items():
             places = [place for key in keys for place in namers[key]]
             ticket, line = next((place for place in places if place[0].ticket_id == group), places[0])
             names, every = first_of(keys, MOST_NAMED), [one for one, _ in places]
-            said = (
+            words = (
                 f"{ticket.ticket_id} names {names}: there is no file.", f"Create {names}, or take the name out.",
                 "What is to be done there is not written down, and what waits for it cannot begin.",
             )  # fmt: skip
             blocking = tuple(dict.fromkeys(one.ticket_id for one in every))[:MOST_NAMED]
             yield (
-                self._gap("missing_ticket", ticket, line, said, every, missing_tickets=tuple(keys), blocking=blocking),
+                self._gap("missing_ticket", ticket, line, words, every, missing_tickets=tuple(keys), blocking=blocking),
                 group,
             )
 
@@ -166,9 +166,9 @@ class HierarchySurvey:
             # That a parent which is named has no file is told with what is missing.
             is_told = name == "missing-parent" and ticket and self.tree.parents.get(ticket.ticket_id) in ids
             if ticket and rule and name in kinds and not is_told:
-                said = f"{ticket.ticket_id}: {one.message}", one.fix, rule.why
+                words = f"{ticket.ticket_id}: {one.message}", one.fix, rule.why
                 yield (
-                    self._gap(kinds[name], ticket, one.line or ticket.line, said),
+                    self._gap(kinds[name], ticket, one.line or ticket.line, words),
                     " ".join((one.rule, ticket.path, *ids)),
                 )
 
@@ -176,14 +176,14 @@ class HierarchySurvey:
         """Tickets that the one above does not name: added while work goes on, or else never linked."""
         for ticket in self.tickets:
             parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
-            if parent and ticket.ticket_id not in self.scorer.named(parent.ticket_id):
+            if parent and ticket.ticket_id not in self.scorer.ids_in(parent.ticket_id):
                 mode = self.query.mode if self.query.mode != "by-status" or parent.status != "todo" else "pre-work"
                 kind: GapType = "broken_link" if mode == "pre-work" else "undocumented_addition"
-                said = (
+                words = (
                     f"{parent.ticket_id} does not list {ticket.ticket_id}, which is part of it.",
                     f"List it in `{parent.path}`, and say why it was added.", "Who reads that one does not know of it.",
                 )  # fmt: skip
-                yield self._gap(kind, ticket, ticket.line, said, (parent,)), ticket.path
+                yield self._gap(kind, ticket, ticket.line, words, (parent,)), ticket.path
 
     def _incomplete(self) -> Iterator[_Found]:
         """Tickets with a low score, vague ones, and those whose progress is not what it is made of."""
@@ -196,15 +196,15 @@ class HierarchySurvey:
             checks = {score.criteria[key].check: key for key in score.missing}
             if key := checks.get("progress_accurate"):
                 outcome, criterion = score.outcomes[key], score.criteria[key]
-                said = f"{ticket.ticket_id}: {outcome.problem}", criterion.fix, criterion.impact
-                yield self._gap("out_of_sync", ticket, outcome.line, said), f"progress {ticket.path}"
+                words = f"{ticket.ticket_id}: {outcome.problem}", criterion.fix, criterion.impact
+                yield self._gap("out_of_sync", ticket, outcome.line, words), f"progress {ticket.path}"
             if key := score.missing[0] if is_low else checks.get("not_vague"):
                 outcome, criterion = score.outcomes[key], score.criteria[key]
                 lacks = f"it lacks {', '.join(each.replace('_', ' ') for each in score.missing)}"
                 more = lacks if is_low else f"it is vague: {outcome.problem}"
-                said = f"{ticket.ticket_id} is {score.percent} % complete; {more}", criterion.fix, criterion.impact
+                words = f"{ticket.ticket_id} is {score.percent} % complete; {more}", criterion.fix, criterion.impact
                 facts: JsonMapping = {"completeness": score.percent, "missing": score.missing}
-                yield self._gap("incomplete_detail", ticket, outcome.line, said, (), **facts), ticket.path
+                yield self._gap("incomplete_detail", ticket, outcome.line, words, (), **facts), ticket.path
 
 
 def _select_tickets(tree: TicketTree, query: HierarchyQuery) -> list[Ticket]:
@@ -223,10 +223,10 @@ def _select_tickets(tree: TicketTree, query: HierarchyQuery) -> list[Ticket]:
             raise
         top = None
     if top:
-        chosen, seen = [top], {top.ticket_id}
+        chosen, keys = [top], {top.ticket_id}
         for one in chosen if query.scope != "single-ticket" else ():  # grows while it is read
-            below = [key for key in tree.children.get(one.ticket_id, ()) if key in tree.by_id and key not in seen]
-            seen.update(below)
+            below = [key for key in tree.children.get(one.ticket_id, ()) if key in tree.by_id and key not in keys]
+            keys.update(below)
             chosen += [tree.by_id[key] for key in below]
     kinds = _SCOPES.get(query.scope)
     chosen = [one for one in chosen if one.ticket_id and (kinds is None or one.kind in kinds)]

@@ -104,14 +104,14 @@ class TicketChecks:
     """One ticket under the checks, with what they need to know of the others.
 
     Attributes:
-        named: Gives the ids that a ticket names, by its own id.
+        ids_in: Gives the ids that a ticket names, by its own id.
     """
 
     ticket: Ticket
     tree: TicketTree
     rubric: CompletenessRubric
     progress: Mapping[str, ActualProgress]
-    named: Callable[[str], frozenset[str]]
+    ids_in: Callable[[str], frozenset[str]]
     rows: list[str]
 
     def run(self, criterion: RubricCriterion) -> CheckOutcome:
@@ -134,10 +134,10 @@ class TicketChecks:
 
     def entries(self, keys: Sequence[str]) -> list[tuple[int, str]]:
         """The entries of lists, rows of tables and headings in sections, with their lines."""
-        found = self.sections(keys)
-        rows = dict(each for one in found for each in self.body(one))
+        sections = self.sections(keys)
+        rows = dict(each for one in sections for each in self.body(one))
         rows = {line: row for line, row in rows.items() if _ENTRY.match(row) or row.lstrip().startswith("|")}
-        below = [one for one in self.ticket.sections if any(each.line < one.line <= each.end for each in found)]
+        below = [one for one in self.ticket.sections if any(each.line < one.line <= each.end for each in sections)]
         return sorted((rows | {one.line: one.title for one in below}).items())
 
     def is_open(self, text: str) -> bool:
@@ -177,15 +177,15 @@ class TicketChecks:
         return self.unmet(f"It has {few}{numbers} on its {names}.", keys=criterion.sections)
 
     def _lists_children(self, _criterion: RubricCriterion) -> CheckOutcome:
-        key, listed = self.ticket.ticket_id, self.ticket.targets("child")
+        key, children = self.ticket.ticket_id, self.ticket.targets("child")
         there = [one for one in self.tree.children.get(key, ()) if one in self.tree.by_id]
-        unlisted = [one for one in there if one not in self.named(key)]
+        unlisted = [one for one in there if one not in self.ids_in(key)]
         if unlisted:
             more = f" and {len(unlisted) - 5:,} more" if len(unlisted) > 5 else ""
             return self.unmet(f"It does not list {', '.join(unlisted[:5])}{more}.", keys=["children"])
-        if not listed and not there:
+        if not children and not there:
             return self.unmet("It lists nothing that it is made of.", keys=["children"])
-        return CheckOutcome(True, listed[0].line if listed else self.ticket.line)
+        return CheckOutcome(True, children[0].line if children else self.ticket.line)
 
     def _parent_names_it(self, _criterion: RubricCriterion) -> CheckOutcome:
         parent, stated = self.tree.parents.get(self.ticket.ticket_id), self.ticket.targets("parent")
@@ -194,7 +194,7 @@ class TicketChecks:
             return self.unmet("It does not say what it is part of.")
         if parent not in self.tree.by_id:
             return self.unmet(f"{parent}, which it is part of, has no file.", line)
-        if self.ticket.ticket_id not in self.named(parent):
+        if self.ticket.ticket_id not in self.ids_in(parent):
             return self.unmet(f"{parent}, which it is part of, does not name it.", line)
         return CheckOutcome(True, line)
 
@@ -207,8 +207,8 @@ class TicketChecks:
             whole = [one.line for one in self.ticket.scenarios if not one.problem]
             return CheckOutcome(True, whole[0] if whole else self.ticket.line)
         rows = [each for one in self.sections(["scenarios"]) for each in self.body(one)]
-        if elsewhere := [line for line, row in rows if ".feature" in row]:
-            return CheckOutcome(True, elsewhere[0])
+        if lines := [line for line, row in rows if ".feature" in row]:
+            return CheckOutcome(True, lines[0])
         if any(finding.rule == "ticket/scenarios-unread" for finding in self.ticket.findings):
             return CheckOutcome(None, self.ticket.line, "scenarios were not read")
         if self.ticket.scenarios:
@@ -235,14 +235,14 @@ class TicketChecks:
         if None in sizes:
             hours = [hours_of(one) for one in below]
             sizes, unit = [one and one / per_point for one in hours], f"points, at {per_point:g} hours a point"
-        known = [one for one in sizes if one is not None]
+        numbers = [one for one in sizes if one is not None]
         is_whole = all(one.target in self.tree.by_id for one in self.ticket.targets("child"))
-        if points is None or not known or len(known) < len(sizes) or not is_whole:
+        if points is None or not numbers or len(numbers) < len(sizes) or not is_whole:
             return CheckOutcome(None, self.ticket.line, "it, or something that it is made of, has no estimate or file")
         line = next(self.ticket.fields[key].line for key in ("points", "estimate") if key in self.ticket.fields)
-        if abs(sum(known) - points) <= criterion.tolerance * points + 0.01:
+        if abs(sum(numbers) - points) <= criterion.tolerance * points + 0.01:
             return CheckOutcome(True, line)
-        return self.unmet(f"It has {points:g} points; what it is made of has {sum(known):.3g} {unit}.", line)
+        return self.unmet(f"It has {points:g} points; what it is made of has {sum(numbers):.3g} {unit}.", line)
 
     def _clear_title(self, _criterion: RubricCriterion) -> CheckOutcome:
         title = self.ticket.title.removeprefix(self.ticket.ticket_id)
@@ -276,8 +276,8 @@ class TicketChecks:
         return next((term for term in terms if term in own), "")
 
     def _user_story(self, _criterion: RubricCriterion) -> CheckOutcome:
-        found = self.sections(["user_story"])
-        rows = [row for section in found for _, row in self.body(section)] if found else self.rows
+        sections = self.sections(["user_story"])
+        rows = [row for section in sections for _, row in self.body(section)] if sections else self.rows
         words = f" {fold_words(' '.join(rows))} "
         for parts in self.rubric.user_story.values():
             at = 0
@@ -285,7 +285,7 @@ class TicketChecks:
                 places = [words.find(f" {fold_words(one)} ", at) for one in part.split("|")]
                 at = min((place for place in places if place >= 0), default=len(words))
             if at < len(words):
-                return CheckOutcome(True, found[0].line if found else self.ticket.line)
+                return CheckOutcome(True, sections[0].line if sections else self.ticket.line)
         return self.unmet("It does not say who wants what and why.", keys=["user_story"])
 
     def _progress_accurate(self, _criterion: RubricCriterion) -> CheckOutcome:

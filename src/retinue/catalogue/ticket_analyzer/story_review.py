@@ -46,17 +46,17 @@ class StoryReview:
         """The story, and what it is part of."""
         return "\n\n".join([self.story.text, *(one.text[:8_000] for one in self.above.values())])
 
-    def report(self, judged: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
+    def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say what the story, its tasks and its place are like."""
         scorer, key = self.scorer, self.story.ticket_id
-        score = self.score.with_judgements(judged)
+        score = self.score.with_judgements(judgements)
         scorer.report(score, report)
         progress, actual = self._progress(score), scorer.progress.get(key)
         says = f"It states {progress.stated}" if progress.stated else "It states no progress"
-        done = f"{progress.tasks_complete} of {plural(progress.tasks_total, 'task')}"
+        count = f"{progress.tasks_complete} of {plural(progress.tasks_total, 'task')}"
         report.add(
             "progress",
-            f"{says}; {done} done.",
+            f"{says}; {count} done.",
             source=score.location("progress_accurate" if actual and "progress_accurate" in score.outcomes else ""),
         )
         order = list(self._order_issues()) if self.is_planned else []
@@ -77,9 +77,9 @@ class StoryReview:
         report.figures = {
             "story": self._scored(score, *order, progress=progress),
             "tasks": tasks,
-            "hierarchy": self._place(judged),
+            "hierarchy": self._place(judgements),
             "rubric": scorer.rubric.name.to_json(),
-            "not_judged": [*score.not_judged, *(one for one in self.above if one not in judged)],
+            "not_judged": [*score.not_judged, *(one for one in self.above if one not in judgements)],
         }
 
     def _scored(self, score: TicketScore, *more: TicketIssue, **facts: object) -> JsonMapping:
@@ -112,29 +112,29 @@ class StoryReview:
         """Where the tasks of a story that is not begun do not put scenarios and tests first."""
         rubric, story, tasks = self.scorer.rubric, self.story, [one.ticket for one in self.tasks]
         section = next((one for one in story.sections if one.key == "children"), None)
-        found: list[tuple[Ticket, int, str, IssuePriority, str, str]] = []
+        rows: list[tuple[Ticket, int, str, IssuePriority, str, str]] = []
         if (bar := story.progress) and bar.bar and len(bar.bar) != rubric.bar_cells:
             line, cells = story.fields["progress"].line, f"{rubric.bar_cells} cells"
-            found.append(
+            rows.append(
                 (story, line, "progress_bar", "low", f"Its bar has {len(bar.bar)} cells.", f"Draw it with {cells}.")
             )
         if tasks and not rubric.find("scenario_words", tasks[0].title):
             problem = f"The first task, {tasks[0].ticket_id}, does not write the scenarios."
             fix = "Let the first task write all scenarios, so that each later one can make some pass."
-            found.append((tasks[0], tasks[0].line, "scenarios_first", "medium", problem, fix))
+            rows.append((tasks[0], tasks[0].line, "scenarios_first", "medium", problem, fix))
         for one in tasks[1:]:
             if (match := rubric.find("test_titles", one.title)) and not match.start():
                 fix = "Write the tests in the task that builds what they test."
-                found.append((one, one.line, "standalone_tests", "medium", f"{one.ticket_id} only writes tests.", fix))
+                rows.append((one, one.line, "standalone_tests", "medium", f"{one.ticket_id} only writes tests.", fix))
         if tasks and section and story.scenarios:
-            rows = [*story.rows[section.line : section.end], *(one.title for one in story.sections)]
-            if not rubric.find("progress_columns", "\n".join(rows)):
+            lines = [*story.rows[section.line : section.end], *(one.title for one in story.sections)]
+            if not rubric.find("progress_columns", "\n".join(lines)):
                 problem, fix = (
                     "Its list of tasks does not say how many scenarios pass after each.",
                     "Add a column `BDD Progress`.",
                 )
-                found.append((story, section.line, "bdd_progress", "low", problem, fix))
-        for ticket, line, kind, priority, problem, fix in found:
+                rows.append((story, section.line, "bdd_progress", "low", problem, fix))
+        for ticket, line, kind, priority, problem, fix in rows:
             yield TicketIssue(
                 type=kind, priority=priority, location=f"{ticket.path}:{line}", current=one_line(ticket.title),
                 problem=problem, fix=fix, impact=_TOO_LATE,
@@ -142,23 +142,23 @@ class StoryReview:
 
     def _progress(self, score: TicketScore) -> StoryProgress:
         stated, actual = stated_percent(self.story), self.scorer.progress.get(self.story.ticket_id)
-        done, total = (actual.done, actual.total) if actual else (0, 0)
+        finished, total = (actual.done, actual.total) if actual else (0, 0)
         return StoryProgress(
             stated=None if stated is None else f"{stated}%",
-            actual=f"{100 * done / total:.0f}%" if total else None,
+            actual=f"{100 * finished / total:.0f}%" if total else None,
             accurate=None if stated is None else score.breakdown.get("progress_accurate"),
-            tasks_complete=done,
+            tasks_complete=finished,
             tasks_total=total,
         )
 
-    def _place(self, judged: Mapping[str, CriterionJudgement]) -> JsonMapping:
+    def _place(self, judgements: Mapping[str, CriterionJudgement]) -> JsonMapping:
         """Where the story stands, and whether it serves what it is part of: by a model, or by words they share."""
         tree, key, limit = self.scorer.tree, self.story.ticket_id, self.scorer.rubric.shared_words
         own, alignments, bases = self._words(self.story), dict[str, bool](), list[str]()
         for name, one in self.above.items():
-            if name in judged:
-                alignments[name] = judged[name].is_met
-                bases.append(f"{name}: a model judged it: {one_line(judged[name].reason)}")
+            if name in judgements:
+                alignments[name] = judgements[name].is_met
+                bases.append(f"{name}: a model judged it: {one_line(judgements[name].reason)}")
                 continue
             shared = sorted(own & self._words(one))
             alignments[name] = len(shared) >= limit
@@ -185,8 +185,8 @@ def report_readiness(scorer: TicketScorer, task: Ticket, mode: WorkMode, report:
     files = list(_expected_files(scorer, task))
     blocking = [*_blockers(scorer, task, mode), *(one for one in files if not one.found)]
     conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + len(files), len(blocking), 1)
-    met = conditions - len(blocking) - len(score.missing)
-    basis = f"{met} of {conditions} conditions met: {len(score.breakdown)} of the rubric, and what it waits for"
+    count = conditions - len(blocking) - len(score.missing)
+    basis = f"{count} of {conditions} conditions met: {len(score.breakdown)} of the rubric, and what it waits for"
     verdict = "may not be started" if blocking else "may go on" if task.status == "in_progress" else "may be started"
     report.add("readiness", f"{key} {verdict}: {basis}.", source=score.location())
     for one in blocking[:MOST_NAMED]:
@@ -197,7 +197,7 @@ def report_readiness(scorer: TicketScorer, task: Ticket, mode: WorkMode, report:
         "task_id": key,
         "ready": not blocking,
         "blocking_issues": [one.to_json() for one in blocking],
-        "readiness_score": round(100 * met / conditions),
+        "readiness_score": round(100 * count / conditions),
         "basis": basis,
         "recommendations": [
             *(f"See to this first: {one.description}" for one in blocking),
@@ -213,9 +213,9 @@ def _blockers(scorer: TicketScorer, task: Ticket, mode: WorkMode) -> Iterator[Bl
     places = {one.target: f"{task.path}:{one.line}" for one in reversed(task.references)}
     own = f"{task.path}:{task.fields['status'].line if 'status' in task.fields else task.line}"
     if task.status in {"done", "cancelled"} or (task.status == "in_progress" and mode == "pre-work"):
-        said = f"It is `{task.status}` already."
+        why = f"It is `{task.status}` already."
         yield BlockingIssue(
-            type="status", description=said, current_status=task.status, required_status="todo", location=own
+            type="status", description=why, current_status=task.status, required_status="todo", location=own
         )
     for one in next((each.blockers for each in task_readiness(scorer.tree, below=task.ticket_id)), ()):
         yield BlockingIssue(
@@ -236,9 +236,9 @@ def _expected_files(scorer: TicketScorer, task: Ticket) -> Iterator[BlockingIssu
     makers = {one.target: each.ticket_id for each in finished for one in each.targets("file") if one.target in own}
     paths = [f"/{entry.path}" for entry in list_files(scorer.workspace).files] if makers else []
     for path, maker in makers.items():
-        found = any(each.endswith(f"/{path.lstrip('/')}") for each in paths)
-        state = "is there" if found else "is not there"
+        is_there = any(each.endswith(f"/{path.lstrip('/')}") for each in paths)
+        state = "is there" if is_there else "is not there"
         yield BlockingIssue(
             type="missing_dependency", description=f"`{path}`, which {maker} names too and is done, {state}.",
-            expected_file=path, found=found, location=f"{task.path}:{own[path]}",
+            expected_file=path, found=is_there, location=f"{task.path}:{own[path]}",
         )  # fmt: skip

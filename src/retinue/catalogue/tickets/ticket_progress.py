@@ -29,7 +29,7 @@ class ActualProgress:
         """What may rightly be stated, in percent: by points, and by number."""
         points = None if self.has_own_points else self.points
         parts = [part for part in (points, (self.done, self.total)) if self.total and part and part[1]]
-        return [100 * done / total for done, total in parts] or ([] if self.own_share is None else [self.own_share])
+        return [100 * part[0] / part[1] for part in parts] or ([] if self.own_share is None else [self.own_share])
 
 
 def actual_progress(tree: TicketTree) -> Mapping[str, ActualProgress]:
@@ -37,23 +37,23 @@ def actual_progress(tree: TicketTree) -> Mapping[str, ActualProgress]:
     children = {key: [one for one in tree.children.get(key, ()) if one in tree.by_id] for key in tree.by_id}
     waiting = {key: len(below) for key, below in children.items()}
     ready = [key for key, count in waiting.items() if not count]
-    found: dict[str, ActualProgress] = {}
+    progress: dict[str, ActualProgress] = {}
     for key in ready:  # grows while it is read
         ticket, own = tree.by_id[key], points_of(tree.by_id[key])
         below = [one for one in children[key] if tree.by_id[one].status != "cancelled"]
-        known = [part for one in below if (part := found[one].points)]
+        parts = [part for one in below if (part := progress[one].points)]
         points = None if own is None else (own if ticket.status == "done" else 0.0, own)
-        is_sum = bool(known) and len(known) == len(below)
+        is_sum = bool(parts) and len(parts) == len(below)
         if is_sum:
-            points = sum(done for done, _ in known), sum(total for _, total in known)
-        done = sum(tree.by_id[one].status == "done" for one in below)
+            points = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        count = sum(tree.by_id[one].status == "done" for one in below)
         own_share = {"done": 100.0, "todo": 0.0}.get(ticket.status or "")
-        found[key] = ActualProgress(done, len(below), points, not is_sum, own_share)
+        progress[key] = ActualProgress(count, len(below), points, not is_sum, own_share)
         parent = tree.parents.get(key, "")
         if parent in waiting:
             waiting[parent] -= 1
             ready += [] if waiting[parent] else [parent]
-    return found
+    return progress
 
 
 def points_of(ticket: Ticket) -> float | None:
