@@ -266,6 +266,16 @@ def test_a_model_judges_what_rules_cannot_and_shows_it_in_the_ticket(ask: Ask, t
     assert result["hierarchy"]["alignment_basis"][0] == "epic_alignment: a model judged it: It does."
 
 
+@pytest.mark.requirement("K35")
+def test_a_ticket_of_which_nothing_was_judged_has_no_floor(ask: Ask, tmp_path: Path) -> None:
+    ours = Path(ticket_analyzer.__file__).with_name("ticket-completeness.toml").read_text(encoding="utf-8")
+    only = '[[criteria.story]]\nid = "sense"\ndescription = "x"\nimpact = "x"\nfix = "x"\npriority = "low"\n'
+    write_ticket(tmp_path, RUBRIC, f'{ours.partition("[[criteria")[0]}{only}check = "judgement"\n')
+    result = ask("ticket_analyzer", "ticket_completeness", target="STORY-0001.1.1")
+    assert (data(result)["not_judged"], result.warnings) == (["sense"], ())
+    assert data(ask("ticket_analyzer", "hierarchy_gaps"))["total_tickets"] == 5
+
+
 # A story.
 
 

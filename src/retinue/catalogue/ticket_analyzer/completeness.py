@@ -142,7 +142,7 @@ class TicketScorer:
     def warn_below_floor(self, score: TicketScore, report: SkillReport) -> None:
         """Warn when a ticket is less complete than its kind should be (K35)."""
         floor = self.rubric.floors.get(score.ticket.kind, 0)
-        if score.percent < floor:
+        if score.missing and score.percent < floor:
             report.warn(
                 "incomplete_context",
                 f"{score.ticket.ticket_id} is {score.percent} % complete, below the floor of {floor} %.",

@@ -192,7 +192,7 @@ class HierarchySurvey:
             score = self._score(ticket)
             if score is None or ticket.status == "cancelled":
                 continue
-            is_low = score.percent < self.scorer.rubric.complete_from
+            is_low = bool(score.missing) and score.percent < self.scorer.rubric.complete_from
             checks = {score.criteria[key].check: key for key in score.missing}
             if key := checks.get("progress_accurate"):
                 outcome, criterion = score.outcomes[key], score.criteria[key]

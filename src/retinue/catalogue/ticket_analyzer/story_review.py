@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from retinue.catalogue._prose import first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -21,7 +21,9 @@ from .rubric_checks import IssuePriority
 _PRIORITIES: Final[Mapping[str, IssuePriority]] = {"error": "high", "warning": "medium", "info": "low"}
 _WORD: Final = re.compile(r"\w{4,}")
 _ABOUT: Final = ("user_story", "overview", "key_results")
-_TOO_LATE: Final = "What is built first has nothing to be held against."
+_IMPACTS: Final = {
+    "medium": "What is built first has nothing to be held against.", "low": "How far it has come is harder to see.",
+}  # fmt: skip
 
 
 class StoryReview:
@@ -51,14 +53,11 @@ class StoryReview:
         scorer, key = self.scorer, self.story.ticket_id
         score = self.score.with_judgements(judgements)
         scorer.report(score, report)
-        progress, actual = self._progress(score), scorer.progress.get(key)
+        progress = self._progress(score)
         says = f"It states {progress.stated}" if progress.stated else "It states no progress"
         count = f"{progress.tasks_complete} of {plural(progress.tasks_total, 'task')}"
-        report.add(
-            "progress",
-            f"{says}; {count} done.",
-            source=score.location("progress_accurate" if actual and "progress_accurate" in score.outcomes else ""),
-        )
+        place = score.location("progress_accurate" if "progress_accurate" in score.outcomes else "")
+        report.add("progress", f"{says}; {count} done.", source=place)
         order = list(self._order_issues()) if self.is_planned else []
         for one in order:
             report.add(one.type, f"{quote(one.problem)} {one.fix}", source=one.location)
@@ -112,7 +111,7 @@ class StoryReview:
         """Where the tasks of a story that is not begun do not put scenarios and tests first."""
         rubric, story, tasks = self.scorer.rubric, self.story, [one.ticket for one in self.tasks]
         section = next((one for one in story.sections if one.key == "children"), None)
-        rows: list[tuple[Ticket, int, str, IssuePriority, str, str]] = []
+        rows: list[tuple[Ticket, int, str, Literal["medium", "low"], str, str]] = []
         if (bar := story.progress) and bar.bar and len(bar.bar) != rubric.bar_cells:
             line, cells = story.fields["progress"].line, f"{rubric.bar_cells} cells"
             rows.append(
@@ -129,15 +128,13 @@ class StoryReview:
         if tasks and section and story.scenarios:
             lines = [*story.rows[section.line : section.end], *(one.title for one in story.sections)]
             if not rubric.find("progress_columns", "\n".join(lines)):
-                problem, fix = (
-                    "Its list of tasks does not say how many scenarios pass after each.",
-                    "Add a column `BDD Progress`.",
-                )
+                problem = "Its list of tasks does not say how many scenarios pass after each."
+                fix = "Add a column `BDD Progress`."
                 rows.append((story, section.line, "bdd_progress", "low", problem, fix))
         for ticket, line, kind, priority, problem, fix in rows:
             yield TicketIssue(
                 type=kind, priority=priority, location=f"{ticket.path}:{line}", current=one_line(ticket.title),
-                problem=problem, fix=fix, impact=_TOO_LATE,
+                problem=problem, fix=fix, impact=_IMPACTS[priority],
             )  # fmt: skip
 
     def _progress(self, score: TicketScore) -> StoryProgress:
