@@ -21,7 +21,7 @@ from .completeness import MOST_NAMED, TicketScore, TicketScorer
 from .parameters import HierarchyGap, HierarchyQuery
 from .rubric_checks import GapType
 
-_Found: TypeAlias = tuple[HierarchyGap, str]
+_KeyedGap: TypeAlias = tuple[HierarchyGap, str]
 """A gap, and what tells it from others for good."""
 _SCOPES: Final = {"story-and-tasks": ("story", "task"), "epic-and-stories": ("epic", "story")}
 _FINISHED: Final = frozenset({"done", "cancelled"})
@@ -121,7 +121,7 @@ class HierarchySurvey:
     def _score(self, ticket: Ticket) -> TicketScore | None:
         return self.scorer.score(ticket) if self.scorer.rubric.criteria.get(ticket.kind) else None
 
-    def _missing(self) -> Iterator[_Found]:
+    def _missing(self) -> Iterator[_KeyedGap]:
         """Tickets without a file: those that one ticket lists, together; else each with those that name it."""
         namers: dict[str, list[tuple[Ticket, int]]] = {}
         groups: dict[str, dict[str, None]] = {}
@@ -156,7 +156,7 @@ class HierarchySurvey:
                 group,
             )
 
-    def _findings(self) -> Iterator[_Found]:
+    def _findings(self) -> Iterator[_KeyedGap]:
         """What the rules for tickets find to be broken or out of sync."""
         paths = {one.path: one for one in self.tickets}
         kinds: dict[str, GapType] = {name: kind for kind, names in self.scorer.rubric.rules.items() for name in names}
@@ -172,7 +172,7 @@ class HierarchySurvey:
                     " ".join((one.rule, ticket.path, *ids)),
                 )
 
-    def _unlisted(self) -> Iterator[_Found]:
+    def _unlisted(self) -> Iterator[_KeyedGap]:
         """Tickets that the one above does not name: added while work goes on, or else never linked."""
         for ticket in self.tickets:
             parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
@@ -185,7 +185,7 @@ class HierarchySurvey:
                 )  # fmt: skip
                 yield self._gap(kind, ticket, ticket.line, words, (parent,)), ticket.path
 
-    def _incomplete(self) -> Iterator[_Found]:
+    def _incomplete(self) -> Iterator[_KeyedGap]:
         """Tickets with a low score, vague ones, and those whose progress is not what it is made of."""
         for ticket in self.tickets:
             self.deadline.check()

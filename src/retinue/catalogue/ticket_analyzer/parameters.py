@@ -186,7 +186,7 @@ class BlockingIssue(Model):
     current_status: str | None = None
     required_status: str | None = None
     expected_file: str | None = None
-    found: bool | None = None
+    is_there: bool | None = Field(default=None, alias="found")
     location: str
 
 

@@ -180,7 +180,7 @@ def report_readiness(scorer: TicketScorer, task: Ticket, mode: WorkMode, report:
     """Say whether a task may be started, and what keeps it from that (G4)."""
     key, score = task.ticket_id, scorer.score(task, "readiness")
     files = list(_expected_files(scorer, task))
-    blocking = [*_blockers(scorer, task, mode), *(one for one in files if not one.found)]
+    blocking = [*_blockers(scorer, task, mode), *(one for one in files if not one.is_there)]
     conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + len(files), len(blocking), 1)
     count = conditions - len(blocking) - len(score.missing)
     basis = f"{count} of {conditions} conditions met: {len(score.breakdown)} of the rubric, and what it waits for"
