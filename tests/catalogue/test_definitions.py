@@ -21,7 +21,7 @@ from tests.repository.test_imports import loaded_after
 NAMES = [
     "code_engineer_executor", "data_analyst", "design_guardian", "discovery_orchestrator", "git_state_analyzer",
     "metrics", "pattern_discovery", "personal_assistant", "requirements_interviewer", "research_supervisor",
-    "researcher_analyst", "specification_quality_checker", "system_architect",
+    "researcher_analyst", "specification_quality_checker", "system_architect", "ticket_analyzer",
 ]  # fmt: skip
 AGENTS = {agent.definition.name: agent for agent in agents()}
 

@@ -50,6 +50,8 @@ def test_every_skill_says_whether_it_asks_a_model():
         "specification_quality_checker.task_steps": "can",
         "system_architect.options": "must",
         "system_architect.assess": "by_others",
+        "ticket_analyzer.story_deep": "can",
+        "ticket_analyzer.ticket_completeness": "can",
     }
 
 

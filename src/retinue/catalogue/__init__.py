@@ -58,6 +58,7 @@ def agents(
         "ResearcherAnalyst": {"cache_dir": cache_dir, "state_dir": state_dir, "models": models, "web": web},
         "SpecificationQualityChecker": {"models": models},
         "SystemArchitect": {"models": models, "cache_dir": cache_dir},
+        "TicketAnalyzer": {"models": models},
     }
     return lazy_agents(
         [partial(_load, name, kwargs) for name, kwargs in arguments.items()],

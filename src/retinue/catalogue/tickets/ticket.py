@@ -23,6 +23,7 @@ _EMPTY: Final = "░▒□▱○⬜._-"
 _BAR: Final = re.compile(f"(?P<full>[{_FULL}]*)(?P<empty>[{_EMPTY}]*)")
 _PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})(?:[.,][0-9]+)?\s*%")
 _FRACTION: Final = re.compile(r"(?<![0-9.])([0-9]{1,6})\s*/\s*([0-9]{1,6})(?![0-9.])")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HOURS: Final = re.compile(r"(?<![\w.])([0-9]+(?:[.,][0-9]+)?)")
 
 
@@ -161,6 +162,11 @@ class Ticket:
         return float(match[1].replace(",", ".")) if match else None
 
     @property
+    def rows(self) -> list[str]:
+        """Its lines, without what ends them; the first is line 1."""
+        return _LINE_END.split(self.text)
+
+    @property
     def progress(self) -> TicketProgress | None:
         """What it says of its progress."""
         field = self.fields.get("progress")
@@ -234,9 +240,6 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
             raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
 
     workspace.revise(ticket.path, change)
-
-
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 def line_starts(text: str) -> list[int]:

@@ -245,6 +245,9 @@ class _TicketReader:
         first = next((row for row in rows if row.strip()), "")
         if language in {"gherkin", "feature", "cucumber"} or (not language and GHERKIN_START.match(first.strip())):
             numbered = [(line + 1 + at, row) for at, row in enumerate(rows)]
+            if self.blocks and self.blocks[-1].goes_on(line, first.strip()):  # a scenario whose name is a heading
+                self.blocks[-1].rows.extend(numbered)
+                return
             self.blocks.append(GherkinBlock(numbered, is_fenced=True))
 
     def _row(self, head: Sequence[str], cells: Sequence[str], line: int) -> None:
