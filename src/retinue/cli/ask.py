@@ -149,12 +149,12 @@ def _deliver_envelope(result: Result, dialect: str, form: Form) -> RenderedMessa
 
 def _deliver_refusal(error: RetinueError, dialect: str, words: Sequence[str], began_ns: int, form: Form) -> None:
     """Answer a message that reached no agent in its own dialect too: whoever sent it reads nothing else (C25, C26)."""
-    named = canonical_name(words[0]) if words and _NAME.fullmatch(words[0]) else ""
+    name = canonical_name(words[0]) if words and _NAME.fullmatch(words[0]) else ""
     fault = Fault.from_error(error, failed_at="reading the message", timestamp_ns=time.time_ns())
     duration_ns = time.perf_counter_ns() - began_ns
     result = Result(
         task_id="ask",
-        agent=named if named[:1].isalpha() else DEFAULT_AGENT,
+        agent=name if name[:1].isalpha() else DEFAULT_AGENT,
         outcome="error",
         fault=fault,
         duration_ns=duration_ns,

@@ -81,7 +81,7 @@ def _front(keys: JsonObject) -> str:
 
 
 def _fill(template: str, **parts: str) -> str:
-    text = Path(__file__).with_name(f"claude_{template}.md").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"claude_{template}.txt").read_text(encoding="utf-8")
     return Template(text).safe_substitute(version=_VERSION, seal=_SEAL, **parts)
 
 
