@@ -22,7 +22,15 @@ def init_claude(*, claude: bool, check_only: bool, force: bool, workspace: Path 
     fence = Workspace(root, write=(".",))
     definitions = [agent.definition for agent in catalogue.agents()]
     texts = {f".claude/{path}": text for path, text in claude_files(definitions).items()}
-    states = {path: _state(fence, path, text, force=force) for path, text in texts.items()}
+    states: dict[str, _State] = {}
+    for path, text in texts.items():
+        try:
+            present = fence.read_bytes(path).decode(errors="replace").replace("\r\n", "\n")
+        except MissingFile:
+            states[path] = "created"
+            continue
+        differs: _State = "updated" if force or is_as_written(present) else "kept"
+        states[path] = "unchanged" if present == text else differs
     stale = [path for path, state in states.items() if state in {"created", "updated"}]
     if not check_only:
         for path in stale:
@@ -39,13 +47,3 @@ def init_claude(*, claude: bool, check_only: bool, force: bool, workspace: Path 
     elif "kept" in states.values():
         echo_err(f"{label('next')}: compare what was kept with `--force` in a clean work tree: it overwrites it")
     return Exit.INVALID if check_only and stale else Exit.OK
-
-
-def _state(fence: Workspace, path: str, text: str, *, force: bool) -> _State:
-    try:
-        present = fence.read_bytes(path).decode(errors="replace").replace("\r\n", "\n")
-    except MissingFile:
-        return "created"
-    if present == text:
-        return "unchanged"
-    return "updated" if force or is_as_written(present) else "kept"

@@ -160,7 +160,11 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
         nodes = [_delegation(name, 1, target or ".", target) for name in _MATRIX["genesis"]]
         return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True))
     (tree,) = trees
-    ticket = find_ticket(tree, target or _only_one(tree, kind), kind)
+    ids = sorted((key for key, ticket in tree.by_id.items() if ticket.kind == kind), key=id_order)
+    if not target and len(ids) != 1:
+        hint = f"Name one of {first_of(ids, 5)}." if ids else "Write one, or name another ticket."
+        raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
+    ticket = find_ticket(tree, target or ids[0], kind)
     nodes = list[Delegation]()
     for name, child_kind in _MATRIX[kind].items():
         children = [key for key in tree.children.get(ticket.ticket_id, ()) if tree.by_id[key].kind == child_kind]
@@ -175,19 +179,6 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
         for number, one in enumerate(targets if child_kind else [ticket.ticket_id], 1):
             nodes.append(_delegation(name, number, one, tree.by_id[one].title))
     return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True), warnings=tuple(report.warnings))
-
-
-def _only_one(tree: TicketTree, kind: str) -> str:
-    """The id of the only ticket of this kind.
-
-    Raises:
-        InvalidInput: There are several, or none.
-    """
-    ids = [key for key, ticket in tree.by_id.items() if ticket.kind == kind]
-    if len(ids) == 1:
-        return ids[0]
-    hint = f"Name one of {first_of(sorted(ids, key=id_order), 5)}." if ids else "Write one, or name another ticket."
-    raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
 
 
 def _delegation(name: str, number: int, target: str, title: str) -> Delegation:

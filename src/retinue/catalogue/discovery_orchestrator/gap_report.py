@@ -55,7 +55,11 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
     failed = [agent for agent in invoked if not any(_agent_of(name) == agent for name in answers)]
     data = {name: as_mapping(part.data) for name, part in answers.items() if part.useful}
     gaps = _merged(gap for name, answer in data.items() for gap in _gaps(_agent_of(name), answer))
-    flags = _each_once(flag for name, answer in data.items() for flag in _flags(_agent_of(name), answer))
+    flags = _each_once(
+        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, _agent_of(name))
+        for name, answer in data.items()
+        for issue in (as_mappings(answer.get("issues")) if "overall_assessment" in answer else ())
+    )
     issues = _each_once(issue for name, answer in data.items() for issue in _issues(_agent_of(name), answer))
     patterns = _each_once(one for name, answer in data.items() for one in _patterns(_agent_of(name), answer))
     blocked = sum(gap.is_blocked for gap in gaps)
@@ -159,11 +163,6 @@ def _gaps(agent: str, answer: JsonMapping) -> Iterator[DiscoveryGap]:
         facts |= {"completeness": score, "fix": text or "Mend its issues of quality."}
         facts |= {"description": f"Its text is `{one_line(str(level))}`."} if level else {}
         yield _read(DiscoveryGap, facts, agent)
-
-
-def _flags(agent: str, answer: JsonMapping) -> Iterator[DiscoveryIssue]:
-    for issue in as_mappings(answer.get("issues")) if "overall_assessment" in answer else ():
-        yield _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, agent)
 
 
 def _issues(agent: str, answer: JsonMapping) -> Iterator[DiscoveryIssue]:
