@@ -179,6 +179,28 @@ def test_each_of_two_families_keeps_to_its_own_contract(tmp_path: Path) -> None:
     assert lint(tmp_path, only=["contract/version"]) == []
 
 
+@pytest.mark.requirement("K28")
+@pytest.mark.parametrize(
+    ("version", "text", "found"),
+    [
+        ("2.0", "", True),
+        ("3.1", "## Breaking changes\n\n2.0: `result` may be absent.\n", True),
+        ("2.0", "## Overview\n\nThis is 2.0.\n", True),
+        ("2.0", "## Breaking changes\n\n2.0: `result` may be absent.\n", False),
+        ("2.1.3", "## Changes in version 2\n\nMuch.\n", False),
+        ("3.0", "## History\n\n### 3.0\n\nMuch.\n", False),
+        ("1.4", "", False),
+    ],
+)
+def test_a_major_version_of_the_contract_says_what_it_breaks(
+    tmp_path: Path, version: str, text: str, *, found: bool
+) -> None:
+    put(tmp_path / "agents" / "AGENT_CONTRACT.md", CONTRACT.format(version=version) + text)
+    put(tmp_path / "agents" / "scanner.md", markdown("scanner", body(ALL.replace('"1.0"', f'"{version}"'))))
+    expected = [("agents/AGENT_CONTRACT.md", 3, 14, "warning", "contract/break")] if found else []
+    assert said(lint(tmp_path, only=["contract"]), tmp_path) == expected
+
+
 PIECES = st.sampled_from(
     ["# A", "## Error handling", LINE, "**Version:** 1.1", "```json", "```", '"status": "success",', '{"status": "error"',
      '  "version": "9",', "AGENT_CONTRACT v2.0", "text", "**Agent:** x", "**Operation:** {a | b}", "| agent | operations |",

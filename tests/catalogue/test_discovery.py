@@ -41,13 +41,14 @@ def stand_in(name: str, skills: list[str], answers: Answers, asked: list[tuple[s
         async def answer(self: object, target: str = "", context: str = "") -> Reply:
             """Look at a ticket."""
             del self
+            assert not (target and context), "patterns are looked for in the whole project"
             asked.append((f"{name}.{one}", target or context))
             said = answers.get(f"{name}.{one}", {})
             if isinstance(said, Exception):
                 raise said
             return said if isinstance(said, Reply) else Reply(data=said)
 
-        return skill(name=one, description="Looks at a ticket.", output=dict[str, Any])(answer)
+        return skill(name=one, description="Looks at a ticket.", output=dict[str, Any], target_field="target")(answer)
 
     made = type("StandIn", (), {one: answering(one) for one in skills})
     return agent(name=name, description="Looks at tickets.")(made).bind()
@@ -136,7 +137,7 @@ ANSWERS: Answers = {
         "target": "STORY-0001.1.1",
         "overall_assessment": "overengineered",
         "issues": [{"category": "premature_optimization", "severity": "high", "problem": "A cache for 3 users."}],
-        "pattern_reuse": {"violations": ["`user` is there already."]},
+        "pattern_reuse": {"violations": [{"evidence": "`user`", "problem": "It is there already."}, "no object"]},
     },
     "specification_quality_checker.full_ticket": {
         "ticket_id": "STORY-0001.1.1",
@@ -164,8 +165,8 @@ def test_what_agents_found_becomes_one_result_with_each_gap_once(tickets: Path) 
         ("STORY-0001.1.1", "vague"), ("TASK-0001.1.1.1", "no_estimate"), ("STORY-0001.1.1", "weasel"),
     ]  # fmt: skip
     assert data["quality_issues"][2]["fix"] == {"old": "fast", "new": "within 200 ms"}
-    assert [one["reason"] for one in data["pattern_suggestions"]] == ["`user` is there already."]
-    assert "2 gaps, 1 sign of overengineering, 3 issues of quality, 1 pattern to use" in result.content
+    assert [one["reason"] for one in data["pattern_suggestions"]] == ["It is there already."]
+    assert "2 gaps, 1 sign of overengineering, 3 issues of quality, 1 pattern to use." in result.content
 
 
 @pytest.mark.requirement("G16")

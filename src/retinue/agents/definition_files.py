@@ -30,6 +30,7 @@ from retinue.agents.definition_folders import (
 from retinue.agents.importing import import_file
 from retinue.agents.load import NEEDS_MODEL, InstructionsAgent, LoadedAgents
 from retinue.agents.load.document import read_bytes
+from retinue.agents.load.fields import BUILT_IN
 from retinue.agents.load.kinds import ENDINGS, Kind, kind_of, load
 from retinue.agents.load.loaded_agents import CardAgent
 from retinue.agents.port import Agent
@@ -91,6 +92,8 @@ def register_files(
         skipped = [each for each in loaded.findings if each.severity == "error" or each.rule.startswith("discovery/")]
         registry.findings += loaded.findings
         for agent in loaded.agents:
+            if BUILT_IN in agent.definition.extras:  # else it would hide the agent that it asks
+                continue
             try:
                 registry.add(agent)
                 if agent.definition.is_remote:

@@ -32,6 +32,7 @@ VERBS: Final = {
     "agents": "List the available agents, or show one.",
     "convert-definition": "Convert agent definitions to another format.",
     "lint": "Check agent definitions and their callers against the contract.",
+    "init": "Write agents and commands for Claude Code into a project.",
     "explain": "Explain a rule of lint or tickets check, with an example.",
     "check": "Test an agent against the requirements of its dialect.",
     "tickets": "Make and check a tree of tickets, and find the next task.",

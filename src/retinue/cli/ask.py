@@ -7,9 +7,11 @@ are written.
 
 import re
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
@@ -30,16 +32,19 @@ from retinue.cli.remote import is_url, with_named
 from retinue.cli.result_output import agent_result, report_failure, show_agent_result
 from retinue.cli.session import MODULE_VARIABLE, Invocation, StartedRun, StartRun, active_path, run_session, with_module
 from retinue.contract.definition import GENERIC_SKILL, Skill
+from retinue.contract.fault import Fault
 from retinue.contract.json import dumps
 from retinue.contract.model import DialectName, JsonMapping, Model
-from retinue.contract.names import fold, nearest
+from retinue.contract.names import canonical_name, fold, nearest
+from retinue.contract.result import Result
 from retinue.contract.task import Budget, Task
-from retinue.dialects.port import DEFAULT_AGENT, ParseContext
+from retinue.dialects.port import DEFAULT_AGENT, ParseContext, RenderedMessage
 from retinue.errors import InvalidInput, RetinueError, Unavailable, UnknownName
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.reader.parameters import reader_environment
 from retinue.orchestration.reader.planner import read_words
+from retinue.orchestration.synthesise import RUN_AGENT
 
 _NAME: Final = re.compile(r"[\w./@][\w./@-]*")
 """The name of an agent or a skill: no message looks like one."""
@@ -63,7 +68,11 @@ class ProgramOptions:
 
 @dataclass(frozen=True, slots=True)
 class _AgentRequest:
-    """Which agent is asked for what, and what must hold when the run is resumed."""
+    """Which agent is asked for what, and what must hold when the run is resumed.
+
+    Attributes:
+        is_context: The instruction is only what a message that names its operation says beside it.
+    """
 
     project: Project
     agent: Agent
@@ -73,6 +82,7 @@ class _AgentRequest:
     target: str | None = None
     context: str = ""
     parameters: Parameters = ({}, {})
+    is_context: bool = False
 
 
 def ask_agent(
@@ -94,8 +104,15 @@ def ask_agent(
     if (incoming or outgoing) and (form.machine or form.document):
         raise click.UsageError("--in and --out write the answer as a message. Leave out --json, --jsonl and --format.")
     report_notes(project, quiet=form.quiet, as_json=form.machine)
-    request = _read_message(project, words, incoming, program) if incoming else _read_words(project, words, program)
+    dialect, began_ns = outgoing or incoming, time.perf_counter_ns()
+    try:
+        request = _read_message(project, words, incoming, program) if incoming else _read_words(project, words, program)
+    except RetinueError as error:
+        if dialect:
+            _deliver_refusal(error, dialect, words, began_ns, form)
+        raise
     if isinstance(request, RefusedMessage):
+        _deliver_refusal(request.error, dialect or "", words, began_ns, form)
         return request.report(machine=False)
     project, skill = request.project, request.agent.definition.skill(request.skill)
     untyped, typed = ({**one, **other} for one, other in zip(request.parameters, parameters, strict=True))
@@ -106,11 +123,13 @@ def ask_agent(
     start = _make_start(request, {**decoded, **typed}, chooser, budget)
     recorded = project.settings.get("run.journal") and not no_journal
     session = with_actuals(run_session(project, form, start, recorded=recorded, timeout_s=budget.timeout_s))
-    if dialect := outgoing or incoming:
+    if dialect:
         result = agent_result(session)
-        rendered = dialect_of(dialect).render_result(result)
-        text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
-        deliver(safe_lines(text) if form.output is None and sys.stdout.isatty() else text, form.output)
+        if result.duration_ns is None:
+            result = result.model_copy(update={"duration_ns": session.result.duration_ns})
+        if result.agent == RUN_AGENT:  # nobody was called: who was asked refuses it
+            result = result.model_copy(update={"agent": request.agent.definition.name, "skill": request.skill})
+        rendered = _deliver_envelope(result, dialect, form)
         if rendered.losses and not form.quiet:
             report_losses(rendered.losses)
         return for_agent_result(result)
@@ -119,6 +138,28 @@ def ask_agent(
     if not (form.quiet or form.machine):
         report_failure(session, code)
     return code
+
+
+def _deliver_envelope(result: Result, dialect: str, form: Form) -> RenderedMessage:
+    rendered = dialect_of(dialect).render_result(result)
+    text = rendered.text if rendered.text.endswith("\n") else f"{rendered.text}\n"
+    deliver(safe_lines(text) if form.output is None and sys.stdout.isatty() else text, form.output)
+    return rendered
+
+
+def _deliver_refusal(error: RetinueError, dialect: str, words: Sequence[str], began_ns: int, form: Form) -> None:
+    """Answer a message that reached no agent in its own dialect too: whoever sent it reads nothing else (C25, C26)."""
+    name = canonical_name(words[0]) if words and _NAME.fullmatch(words[0]) else ""
+    fault = Fault.from_error(error, failed_at="reading the message", timestamp_ns=time.time_ns())
+    duration_ns = time.perf_counter_ns() - began_ns
+    result = Result(
+        task_id="ask",
+        agent=name if name[:1].isalpha() else DEFAULT_AGENT,
+        outcome="error",
+        fault=fault,
+        duration_ns=duration_ns,
+    )
+    _deliver_envelope(result, dialect, form)
 
 
 # What is asked.
@@ -177,7 +218,8 @@ def _read_message(
     about = task.context
     parts = [about.what if task.instruction else "", about.why, *about.constraints, *about.history, about.memory]
     parameters: Parameters = (task.parameters, {}) if task.untyped else ({}, task.parameters)
-    return replace(request, target=task.target, context="\n".join(filter(None, parts)), parameters=parameters)
+    text, is_context = "\n".join(filter(None, parts)), bool(skill and not task.instruction)
+    return replace(request, target=task.target, context=text, parameters=parameters, is_context=is_context)
 
 
 def _request_of_task(project: Project, task: Task, skill: str, instruction: str) -> _AgentRequest:
@@ -290,9 +332,10 @@ def _make_start(request: _AgentRequest, parameters: dict[str, Any], chooser: Opt
     agent = f"{definition.name}@{definition.major}"
 
     async def start(orchestrator: Orchestrator) -> StartedRun:
-        plan = orchestrator.task_plan(
-            agent, skill, instruction=request.instruction, target=request.target, parameters=parameters
-        )
+        make_plan = partial(orchestrator.task_plan, agent, skill, target=request.target, parameters=parameters)
+        plan = make_plan(instruction=request.instruction)
+        if not plan.nodes and request.is_context:  # it says why it is asked, and nothing that the skill can be told
+            plan = make_plan().model_copy(update={"goal": request.instruction})
         if invocation.model:  # the user means the model of this agent, and not that of agents that name none
             nodes = tuple(node.model_copy(update={"model": invocation.model}) for node in plan.nodes)
             plan = plan.model_copy(update={"nodes": nodes})

@@ -226,6 +226,24 @@ def lint() -> None:
     """
 
 
+@click.command("init")
+@click.option("--claude", "claude", is_flag=True, required=True, help="Write `.claude/agents` and `.claude/commands`.")
+@click.option("--check", "check_only", is_flag=True, help="Write nothing; exit 6 if a file is missing or out of date.")
+@click.option("--force", is_flag=True, help="Overwrite files that were changed by hand.")
+@options.json_option
+@options.workspace_option
+@implemented_by("init:init_claude")
+def init() -> None:
+    r"""Write agents and slash commands for Claude Code, by which it asks the agents that work on tickets.
+
+    A file that is there and differs is kept, unless --force is given; the others are brought up to date.
+
+    \b
+      retinue init --claude
+      retinue init --claude --check
+    """
+
+
 @click.command("explain")
 @click.argument("name", metavar="[RULE]", required=False)
 @options.json_option

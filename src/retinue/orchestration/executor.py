@@ -157,8 +157,10 @@ class Executor:
             self._run_budget.close(name, result.usage, overhead=kind in {"think", "split"})
         match kind:
             case "step":
-                if result.lifecycle != "input_required":
-                    result = self._with_parts(progress, result)
+                if progress.planned is not None and result.lifecycle != "input_required":
+                    usage = Usage.total((progress.planned.usage, result.usage))
+                    result = result.model_copy(update={"usage": usage})
+                    progress.planned = progress.parts = None
                 # An agent that composes works on, and says with which plan.
                 if result.lifecycle == "working" and "plan" in result.extras:
                     plan = Plan.model_validate_json(dumps(result.extras["plan"]))
@@ -358,7 +360,7 @@ class Executor:
             open_tracker=partial(self._run_budget.open, name),
         )
         context.task = task
-        result = context.with_delegated_usage(await self._services.call(task, context))
+        result = with_parts(context.with_delegated_usage(await self._services.call(task, context)), progress)
         if node.expects:
             agent_result, workspace = result, self._services.workspace
             result = await in_thread(verify_files, agent_result, tuple(node.expects), workspace)
@@ -488,34 +490,7 @@ class Executor:
         progress.parts = {name: Result.model_validate_json(dumps(part)) for name, part in parts.items()}
         self._emit_decision("call_again", "It makes its answer of the parts.", progress.node, parts=len(parts))
         if (refused := self._start(progress)) is not None:
-            self._end(progress, self._with_parts(progress, refused))
-
-    def _with_parts(self, progress: NodeProgress, result: Result) -> Result:
-        """`result` of an agent that was called again, with what its parts took and left behind; theirs if it has none.
-
-        Of their warnings only those of useful parts are added: what a failure means for the answer, the agent says.
-        """
-        planned, before, parts = progress.planned, progress.last, progress.parts
-        if planned is None or parts is None:
-            return result
-        progress.planned = progress.parts = None
-        both = (planned, result)
-        own = () if before is None else before.warnings
-        theirs = (part.warnings for part in parts.values() if part.useful)
-        update: JsonMapping = {
-            "usage": Usage.total(one.usage for one in both),
-            "duration_ns": sum(one.duration_ns or 0 for one in both),
-            "artifacts": union(one.artifacts for one in both),
-            "warnings": union((result.warnings, own, *theirs)),
-            "files_read": union(one.files_read for one in both),
-            "files_written": union(one.files_written for one in both),
-            "extras": {**planned.extras, **result.extras},
-        }
-        if own and result.outcome == "success":
-            update["outcome"] = "partial"  # it left something out when it planned
-        if result.lifecycle == "ended" and not result.useful and result.data is None:
-            update |= {"data": planned.data, "content": planned.content}
-        return result.model_copy(update=update)
+            self._end(progress, with_parts(refused, progress))
 
     # What was written: H24
 
@@ -648,6 +623,33 @@ def _child_limit_error(
             detail={"bound": "nodes", "allowed": remaining, "wanted": len(plan.nodes), "node": where},
         )
     return None
+
+
+def with_parts(result: Result, progress: NodeProgress) -> Result:
+    """`result` of an agent that was called again, with what its parts left behind; theirs if it failed.
+
+    What they took is counted already. Of their warnings only those of useful parts are added: what a failure means for
+    the answer, the agent says.
+    """
+    planned, before, parts = progress.planned, progress.last, progress.parts
+    if planned is None or parts is None:
+        return result
+    both = (planned, result)
+    own = () if before is None else before.warnings
+    theirs = (part.warnings for part in parts.values() if part.useful)
+    update: JsonMapping = {
+        "duration_ns": sum(one.duration_ns or 0 for one in both),
+        "artifacts": union(one.artifacts for one in both),
+        "warnings": union((result.warnings, own, *theirs)),
+        "files_read": union(one.files_read for one in both),
+        "files_written": union(one.files_written for one in both),
+        "extras": {**planned.extras, **result.extras},
+    }
+    if own and result.outcome == "success":
+        update["outcome"] = "partial"  # it left something out when it planned
+    if result.lifecycle == "ended" and not result.useful and result.data is None:
+        update |= {"data": planned.data, "content": planned.content}
+    return result.model_copy(update=update)
 
 
 def as_node_result(node: Delegation, before: Result | None, child: Result) -> Result:

@@ -33,6 +33,7 @@ _ERRORS: Final = re.compile(
     r"(?: (?:strategy|rules|requirements)| (?:and|&) .*)?:?",
     re.IGNORECASE,
 )
+_CHANGES: Final = re.compile(r"\b(?:break|change|histor|migrat|upgrad|what.s new)", re.IGNORECASE)
 _HEADER: Final = 40
 """Lines in which the header of a file ends, heading or not."""
 _MAX_LINES_BESIDE_REFERENCE: Final = 3
@@ -108,6 +109,7 @@ def check_contract(texts: Sequence[MarkdownText]) -> Iterator[Finding]:
         yield from _check_agent(text, lines[text.name], envelopes[text.name], family=family)
     # Versions: each citation against the nearest contract, or against what most of the tree says.
     contracts = {text.name: version for text in texts if (version := _contract_version(text))}
+    yield from filter(None, map(_find_undocumented_break, contracts.values()))
     citations = [citation for text in texts for citation in _citations(text, envelopes[text.name])]
     counts = Counter(str(Version.parse(each.version)) for each in citations)
     most = max(counts, key=lambda version: (counts[version], Version.parse(version)), default=None)
@@ -222,6 +224,20 @@ def _contract_version(text: MarkdownText) -> _Citation | None:
         if match and is_version(match[1]):
             return _Citation(match[1], text, number, match.start(1) + 1)
     return None
+
+
+def _find_undocumented_break(contract: _Citation) -> Finding | None:
+    """A new major version breaks what was: without a section on what has changed in it, nobody knows what."""
+    major, outline = Version.parse(contract.version).major, contract.text.outline
+    is_named = re.compile(rf"(?<![0-9.]){major}(?:\.[0-9]+)*(?![0-9])").search
+    if major < 2 or any(
+        _CHANGES.search(section.heading) and is_named(f"{section.heading}\n{outline.text_of(section, whole=True)}")
+        for section in outline.sections
+    ):
+        return None
+    message = f"Version {contract.version} breaks version {major - 1}, and no section says what has changed."
+    fix = f"Add a section “Breaking changes” that says what agents and callers of version {major - 1} must change."
+    return _finding_at(contract.text, "contract/break", message, fix, line=contract.line, column=contract.column)
 
 
 def _citations(text: MarkdownText, envelopes: tuple[ExampleEnvelope, ...]) -> Iterator[_Citation]:

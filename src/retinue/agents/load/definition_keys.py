@@ -28,7 +28,7 @@ from retinue.contract.version import is_version, split_versioned_name
 from retinue.errors import InvalidInput, ParseError, RetinueError
 
 from .document import Document, finding_of, read_json
-from .fields import Fields, split_list
+from .fields import BUILT_IN, Fields, snake_key, split_list
 from .loaded_agents import NEEDS_MODEL, InstructionsAgent, LoadedAgents
 
 _DISALLOWED: Final = "disallowed_tools"
@@ -104,6 +104,7 @@ def read_definition(
         more = skill_facts(fields, schema_required=schema_required, model_use=model_use)
         skill = build_skill(fields, name, description, more)
         facts["skills"] = (skill,) if skill else ()
+    fields.keep_extras(snake_key(BUILT_IN))
     fields.keep_remaining()
     # A stand-in for what is missing, so that whatever else is wrong is reported too.
     facts["skills"] = facts["skills"] or (Skill(name="unnamed", description="-", input_schema={}),)

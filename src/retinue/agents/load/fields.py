@@ -34,6 +34,9 @@ CODE_KEYS: Final = frozenset(
 NAMES_CODE: Final = "The key {!r} names code to run, which a data file may not."
 NO_CODE: Final = "Remove it, and write an agent that runs code in Python, with `@agent`."
 
+BUILT_IN: Final = "builtIn"
+"""The key of a Markdown file that stands for an agent of ours, for other programs: here the agent itself is used."""
+
 _LIMITS: Final = ("allowed_tools", "disallowed_tools", "effects", "max_turns", "permission_mode", "timeout_s", "tools")
 """Keys that limit what an agent may do."""
 

@@ -44,7 +44,7 @@ _GAP: Final[JsonMapping] = {
     "blocked_by": [], "blocking": [], "completeness": 64, "missing": ["acceptance_criteria"],
     "fix": "Add what must be true when it is done.", "agents": ["ticket_analyzer"],
 }  # fmt: skip
-_FOUND: Final[JsonMapping] = {
+_ANSWER: Final[JsonMapping] = {
     "summary": {"total_gaps": 1, "ready_to_write": 1, "blocked": 0, "overengineering_flags": 0},
     "gaps": [_GAP], "pattern_suggestions": [], "complexity_flags": [], "quality_issues": [],
     "metadata": {
@@ -107,7 +107,7 @@ class DiscoveryOrchestrator:
             discovery for the epic EPIC-0001.2; run discovery on EPIC-0001.2; have the whole epic looked at from every
             side; discover what the epic still needs before stories are written
         """),
-        samples=(Sample(title="An epic", parameters={"target": "EPIC-0001.2"}, answer=_FOUND),),
+        samples=(Sample(title="An epic", parameters={"target": "EPIC-0001.2"}, answer=_ANSWER),),
     )
     async def epic_gaps(self, run: RunContext, target: TicketTarget) -> Reply:
         """Finds what an epic and its stories lack, which patterns could be used, and what is too large or unclear.
@@ -160,38 +160,29 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
         nodes = [_delegation(name, 1, target or ".", target) for name in _MATRIX["genesis"]]
         return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True))
     (tree,) = trees
-    ticket = find_ticket(tree, target or _only_one(tree, kind), kind)
+    ids = sorted((key for key, ticket in tree.by_id.items() if ticket.kind == kind), key=id_order)
+    if not target and len(ids) != 1:
+        hint = f"Name one of {first_of(ids, 5)}." if ids else "Write one, or name another ticket."
+        raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
+    ticket = find_ticket(tree, target or ids[0], kind)
     nodes = list[Delegation]()
     for name, child_kind in _MATRIX[kind].items():
         children = [key for key in tree.children.get(ticket.ticket_id, ()) if tree.by_id[key].kind == child_kind]
-        asked, left_out = children[:_MOST_CHILDREN], children[_MOST_CHILDREN:]
+        targets, left_out = children[:_MOST_CHILDREN], children[_MOST_CHILDREN:]
         if left_out:
             report.warn(
                 "missing_data",
-                f"`{name}` is asked about {len(asked)} of {len(children)}, and not about {first_of(left_out, 5)}.",
+                f"`{name}` is asked about {len(targets)} of {len(children)}, and not about {first_of(left_out, 5)}.",
                 impact="Nothing is said about these.",
                 recovery=f"Ask about each by itself: `{child_kind}_gaps`.",
             )
-        for number, one in enumerate(asked if child_kind else [ticket.ticket_id], 1):
+        for number, one in enumerate(targets if child_kind else [ticket.ticket_id], 1):
             nodes.append(_delegation(name, number, one, tree.by_id[one].title))
     return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True), warnings=tuple(report.warnings))
 
 
-def _only_one(tree: TicketTree, kind: str) -> str:
-    """The id of the only ticket of this kind.
-
-    Raises:
-        InvalidInput: There are several, or none.
-    """
-    ids = [key for key, ticket in tree.by_id.items() if ticket.kind == kind]
-    if len(ids) == 1:
-        return ids[0]
-    hint = f"Name one of {first_of(sorted(ids, key=id_order), 5)}." if ids else "Write one, or name another ticket."
-    raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
-
-
 def _delegation(name: str, number: int, target: str, title: str) -> Delegation:
     agent, _, skill = name.partition(".")
+    # Patterns are looked for in the whole project, by the words of the title.
     parameters = {"context": title} if agent == "pattern_discovery" else {"target": target}
-    place = f"{name}.{number}"
-    return Delegation(id=place, agent=agent, skill=skill, target=target, parameters=parameters, optional=True)
+    return Delegation(id=f"{name}.{number}", agent=agent, skill=skill, parameters=parameters, optional=True)

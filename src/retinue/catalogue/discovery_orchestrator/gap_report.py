@@ -12,7 +12,7 @@ from retinue.agents.port import Reply
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.contract.fault import Fault
-from retinue.contract.json import as_list, as_mapping, as_mappings, dumps
+from retinue.contract.json import as_mapping, as_mappings, dumps
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Result
 from retinue.errors import Unavailable
@@ -55,7 +55,11 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
     failed = [agent for agent in invoked if not any(_agent_of(name) == agent for name in answers)]
     data = {name: as_mapping(part.data) for name, part in answers.items() if part.useful}
     gaps = _merged(gap for name, answer in data.items() for gap in _gaps(_agent_of(name), answer))
-    flags = _each_once(flag for name, answer in data.items() for flag in _flags(_agent_of(name), answer))
+    flags = _each_once(
+        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, _agent_of(name))
+        for name, answer in data.items()
+        for issue in (as_mappings(answer.get("issues")) if "overall_assessment" in answer else ())
+    )
     issues = _each_once(issue for name, answer in data.items() for issue in _issues(_agent_of(name), answer))
     patterns = _each_once(one for name, answer in data.items() for one in _patterns(_agent_of(name), answer))
     blocked = sum(gap.is_blocked for gap in gaps)
@@ -70,11 +74,11 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
         "quality_issues": [issue.to_json() for issue in issues],
         "metadata": {"agents_invoked": invoked, "agents_failed": failed},
     }  # fmt: skip
-    _say(report, target, gaps=gaps, flags=flags, issues=issues, patterns=patterns)
+    _describe(report, target, gaps=gaps, flags=flags, issues=issues, patterns=patterns)
     return report.reply()
 
 
-def _say(
+def _describe(
     report: SkillReport,
     target: str,
     *,
@@ -86,16 +90,17 @@ def _say(
     """The same in sentences and tables."""
     figures: JsonMapping = report.figures["summary"]
     counts = [plural(len(gaps), "gap"), plural(len(flags), "sign of overengineering", "signs of overengineering")]
-    counts += [plural(len(issues), "issue of quality", "issues of quality"), plural(len(patterns), "pattern to use")]
+    counts += [
+        plural(len(issues), "issue of quality", "issues of quality"),
+        plural(len(patterns), "pattern to use", "patterns to use"),
+    ]
     report.add("discovery", f"{code(target) if target else 'No ticket'}: {', '.join(counts)}.")
     if gaps:
-        ready = f"{figures['ready_to_write']} of these can be written now, and {figures['blocked']} wait"
-        report.add("discovery", f"Of the gaps, {ready} for something else.")
-    rows = [
-        (gap.ticket_id or ", ".join(gap.missing_tickets), gap.type, gap.priority or "", gap.state, gap.fix or "")
-        for gap in gaps
-    ]
-    report.add_table("Gaps", ("ticket", "type", "priority", "state", "fix"), rows)
+        ready = f"{figures['ready_to_write']} can be written now, and {figures['blocked']} wait for something else"
+        report.add("discovery", f"Of the gaps, {ready}.")
+    lines = [(gap, gap.ticket_id or ", ".join(gap.missing_tickets), gap.fix or gap.description or "") for gap in gaps]
+    rows = [(ticket, gap.type, gap.priority or "", gap.state, text) for gap, ticket, text in lines]
+    report.add_table("Gaps", ("ticket", "type", "priority", "state", "what to do"), rows)
     for name, entries in (("Signs of overengineering", flags), ("Issues of quality", issues)):
         rows = [
             (one.ticket_id or "", one.category, one.location or "", one.problem or one.description or one.term or "")
@@ -114,12 +119,12 @@ def _agent_of(part: str) -> str:
 
 def _read(kind: type[M], facts: JsonMapping, agent: str) -> M:
     """`facts` as far as they fit `kind`."""
-    known = {name: value for name, value in facts.items() if name in kind.model_fields} | {"agents": [agent]}
+    values = {name: value for name, value in facts.items() if name in kind.model_fields} | {"agents": [agent]}
     try:
-        return kind.model_validate_json(dumps(known))
+        return kind.model_validate_json(dumps(values))
     except ValidationError as error:
         wrong = {each["loc"][0] for each in error.errors()}
-        return kind.model_validate_json(dumps({name: known[name] for name in known if name not in wrong}))
+        return kind.model_validate_json(dumps({name: values[name] for name in values if name not in wrong}))
 
 
 def _merged(gaps: Iterable[DiscoveryGap]) -> list[DiscoveryGap]:
@@ -160,11 +165,6 @@ def _gaps(agent: str, answer: JsonMapping) -> Iterator[DiscoveryGap]:
         yield _read(DiscoveryGap, facts, agent)
 
 
-def _flags(agent: str, answer: JsonMapping) -> Iterator[DiscoveryIssue]:
-    for issue in as_mappings(answer.get("issues")) if "overall_assessment" in answer else ():
-        yield _read(DiscoveryIssue, {"ticket_id": answer.get("target"), **issue}, agent)
-
-
 def _issues(agent: str, answer: JsonMapping) -> Iterator[DiscoveryIssue]:
     """Of the text of one ticket, or of a story and its tasks."""
     story = as_mapping(answer.get("story"))
@@ -184,7 +184,6 @@ def _patterns(agent: str, answer: JsonMapping) -> Iterator[DiscoverySuggestion]:
             name = one.get("name") or one.get("symbol") or one.get("text") or one.get("kind") or ""
             facts = {**one, "kind": kind, "name": name, "line": one.get("line") or one.get("line_start")}
             yield _read(DiscoverySuggestion, facts, agent)
-    for violation in as_list(as_mapping(answer.get("pattern_reuse")).get("violations")):
-        facts = as_mapping(violation) or {"reason": str(violation)}
-        reason = facts.get("reason") or facts.get("problem") or facts.get("description")
-        yield _read(DiscoverySuggestion, {**facts, "kind": "made anew", "reason": reason}, agent)
+    for violation in as_mappings(as_mapping(answer.get("pattern_reuse")).get("violations")):
+        facts = {"kind": "made anew", "name": violation.get("evidence", ""), "path": violation.get("location")}
+        yield _read(DiscoverySuggestion, {**facts, "reason": violation.get("problem")}, agent)

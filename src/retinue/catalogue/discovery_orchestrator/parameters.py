@@ -20,6 +20,7 @@ class DiscoveryGap(Model):
     ready: bool | None = Field(None, description="Whether it can be written now; absent where nobody says.")
     blocked_by: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
+    location: str | None = None
     completeness: float | None = None
     missing: tuple[str, ...] = Field((), description="Criteria or parts that are missing.")
     effort_hours: float | None = None
