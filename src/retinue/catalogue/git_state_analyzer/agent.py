@@ -8,9 +8,6 @@ from typing import Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
-from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.tickets import TicketTree
 from retinue.catalogue.tickets.ticket_work import run_on_tickets
 from retinue.contract.definition import Sample
 
@@ -179,13 +176,9 @@ class GitStateAnalyzer:
         recorded, and the base has them. Use it when somebody asks whether a ticket's status is true. Returns a verdict
         for each task with its commits.
         """
-
-        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
-            judge = partial(report_task_validation, report=report)
-            with_evidence(
-                tree, report, deadline, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=judge
-            )
-
+        work = partial(
+            with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_task_validation
+        )
         return (await run_on_tickets(run, "task_validation", work)).reply()
 
     @retinue.skill(
@@ -201,11 +194,5 @@ class GitStateAnalyzer:
         that no ticket documents. Use it when somebody asks which tickets are out of date, or wants them synced with
         git. Returns the drift by category, and edits as a diff.
         """
-
-        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
-            look = partial(report_drift, report=report)
-            with_evidence(
-                tree, report, deadline, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=look
-            )
-
+        work = partial(with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_drift)
         return (await run_on_tickets(run, "drift_detection", work)).reply()

@@ -324,7 +324,7 @@ class GitEvidence(Model):
     """What the history has of one task.
 
     Attributes:
-        found: Whether commits show work on it.
+        is_found: `found` in JSON: whether commits show work on it.
         commits: Those that name it and touch more than tickets; without any, those that name what it is part of.
         through: The ticket that these commits name, when that is not the task itself.
         expected_files: The files that the ticket names.
@@ -333,7 +333,7 @@ class GitEvidence(Model):
         merged: Whether the base has all of these commits; tests are assumed to pass then. Left out without any.
     """
 
-    found: bool
+    is_found: bool = Field(alias="found")
     commits: Many[str]
     commit_messages: Many[str]
     files_modified: Many[str]
@@ -362,21 +362,11 @@ class TaskVerdict(Model):
     fix: str | None = None
 
 
-class ValidationSummary(Model):
-    """How many tasks came to which verdict."""
-
-    total_tasks: Count
-    accurate: Count
-    ticket_ahead: Count
-    reality_ahead: Count
-    drift_count: Count
-
-
 class TaskValidation(_Answer):
     """What tickets say of their tasks, against the commits (G10)."""
 
     validated_tasks: Many[TaskVerdict]
-    summary: ValidationSummary
+    summary: dict[Literal["total_tasks", "accurate", "ticket_ahead", "reality_ahead", "drift_count"], Count]
     not_judged: Many[str] = ()
     confidence_basis: str
 
@@ -400,29 +390,15 @@ class DriftItem(Model):
     commits: Many[str] = ()
 
 
-class DriftCategories(Model):
-    """What has drifted, by category."""
-
-    task_status: Many[DriftItem]
-    progress_accuracy: Many[DriftItem]
-    undocumented_changes: Many[DriftItem]
-    commit_quality: Many[DriftItem]
-
-
-class DriftSummary(Model):
-    """How much has drifted."""
-
-    total_drift_items: Count
-    high_severity: Count
-    medium_severity: Count
-    low_severity: Count
-    fixable: Count
-    not_fixable: Count
+DriftCategory: TypeAlias = Literal["task_status", "progress_accuracy", "undocumented_changes", "commit_quality"]
+_DriftCount: TypeAlias = Literal[
+    "total_drift_items", "high_severity", "medium_severity", "low_severity", "fixable", "not_fixable"
+]
 
 
 class DriftDetection(_Answer):
     """Where tickets and history have drifted apart, with edits (G11)."""
 
-    drift_categories: DriftCategories
-    summary: DriftSummary
+    drift_categories: dict[DriftCategory, Many[DriftItem]]
+    summary: dict[_DriftCount, Count]
     proposed_edits: Many[ProposedEdit]

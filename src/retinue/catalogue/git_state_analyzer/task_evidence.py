@@ -30,7 +30,7 @@ from retinue.tools.workspace import Workspace
 from .parameters import DriftQuery, GitEvidence, TaskQuery, TaskVerdict, Verdict
 from .repository import commands_run, open_repository, parse_bound, short_sha
 
-_LISTED: Final = re.compile(r"(?:\* |[*-] (?=[a-z]{1,12}\())(?:(?P<type>[a-z]{1,12})\()?")
+_SQUASH_LINE: Final = re.compile(r"(?:\* |[*-] (?=[a-z]{1,12}\())(?:(?P<type>[a-z]{1,12})\()?")
 """What a subject stands behind in the body of a squash."""
 _PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})
 """Types of commits that do not do what the tickets say that they name in passing."""
@@ -61,14 +61,14 @@ class TicketCommits:
     """The commits that a revision reaches, by the tickets that they name.
 
     Attributes:
-        named: Those of each id, newest first.
+        by_ticket: Those of each id, newest first.
         unnamed: The ids of those that name none, merges left out, newest first.
         messages: The subject and body of each that is no merge.
         newer: The ids of those since a moment, merges too; None when there is no bound.
         cut_off: Why older ones are missing; empty when none are.
     """
 
-    named: Mapping[str, Sequence[NamedCommit]] = field(default_factory=dict[str, Sequence[NamedCommit]])
+    by_ticket: Mapping[str, Sequence[NamedCommit]] = field(default_factory=dict[str, Sequence[NamedCommit]])
     unnamed: Sequence[str] = ()
     messages: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
     newer: frozenset[str] | None = None
@@ -76,7 +76,7 @@ class TicketCommits:
 
     def is_merged(self, ticket_id: str) -> bool:
         """Whether the base has every commit that names a ticket."""
-        return all(one.is_merged for one in self.named.get(ticket_id, ()))
+        return all(one.is_merged for one in self.by_ticket.get(ticket_id, ()))
 
 
 def ids_in(subject: str, body: str, words: TicketVocabulary) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def ids_in(subject: str, body: str, words: TicketVocabulary) -> tuple[str, ...]:
     tops, own_type = set(ids), _TYPE.match(subject)
     if own_type is None or own_type[0] not in _PLANNING:
         for row in body.splitlines():
-            start = _LISTED.match(row)
+            start = _SQUASH_LINE.match(row)
             if start and start["type"] not in _PLANNING and (match := words.reference.match(row, start.end())):
                 place: str | None = match[0]
                 while tops and place and place not in tops:  # of a story, only its own tasks
@@ -136,23 +136,23 @@ def read_commits(
     ids: dict[str, tuple[str, ...]] = {}
     for sha, parents, subject, body in rows:
         if any(head in subject or head in body for head in heads):  # far quicker than to look for ids
-            found = _branch_ids(subject, words) if len(parents) > 1 else ids_in(subject, body, words)
-            ids |= {sha: found} if found else {}
+            ids_here = _branch_ids(subject, words) if len(parents) > 1 else ids_in(subject, body, words)
+            ids |= {sha: ids_here} if ids_here else {}
     ids |= {sha: ids[owner[sha]] for sha, *_ in rows if sha not in ids and owner.get(sha) in ids}
     merges = {sha for sha, parents, _, _ in rows if len(parents) > 1}
     unnamed = [sha for sha, *_ in rows if sha not in ids and sha not in merges]
     touched = index.touched_paths(sha for sha, *_ in rows if sha in ids)
-    named: dict[str, list[NamedCommit]] = {}
+    by_ticket: dict[str, list[NamedCommit]] = {}
     for sha, _, subject, _ in rows:
         one = NamedCommit(sha, subject, tuple(touched.get(sha, ())), sha not in unmerged)
         for ticket_id in ids.get(sha, ()) if sha not in merges else ():
-            named.setdefault(ticket_id, []).append(one)
+            by_ticket.setdefault(ticket_id, []).append(one)
     messages = {sha: (subject, body) for sha, _, subject, body in rows if sha not in merges}
     newer: frozenset[str] | None = None
     if since is not None:
         index.select(Selection(revision=revision, since=since))
         newer = frozenset(sha for sha, *_ in index.history())
-    return TicketCommits(named, unnamed, messages, newer, cut_off)
+    return TicketCommits(by_ticket, unnamed, messages, newer, cut_off)
 
 
 @dataclass
@@ -163,14 +163,12 @@ class TaskEvidence:
         tickets: Those of `tree` that are asked about.
         commits: What names them.
         has_path: Whether any commit ever touched a file or folder.
-        base: The branch that work is merged into; empty when there is none.
     """
 
     tree: TicketTree
     tickets: Sequence[Ticket]
     commits: TicketCommits = field(default_factory=TicketCommits)
     has_path: Callable[[str], bool] = lambda _: False
-    base: str = ""
 
     @cached_property
     def _ticket_paths(self) -> frozenset[str]:
@@ -190,8 +188,10 @@ class TaskEvidence:
     def expected_files(self, ticket: Ticket) -> list[str]:
         """The files and folders that a ticket names, tickets and what lies outside of the repository left out."""
         names = [one.target for one in ticket.targets("file")]
-        kept = [name for name in names if name[0] not in "~/" and not name.startswith("../") and not _is_pattern(name)]
-        return [name for name in kept if not self.is_ticket_path(name) and (name.endswith("/") or _has_suffix(name))]
+        inside = [
+            name for name in names if name[0] not in "~/" and not name.startswith("../") and not _is_pattern(name)
+        ]
+        return [name for name in inside if not self.is_ticket_path(name) and (name.endswith("/") or _has_suffix(name))]
 
     def work_on(self, ticket: Ticket, ticket_id: str = "") -> list[NamedCommit]:
         """The commits that name `ticket`, or `ticket_id` in its place, and do more than plan."""
@@ -203,7 +203,7 @@ class TaskEvidence:
                 return bool(others)
             return any(not path.endswith(".md") or any(_fits(path, name) for name in expected) for path in others)
 
-        return [one for one in self.commits.named.get(ticket_id or ticket.ticket_id, ()) if is_work(one)]
+        return [one for one in self.commits.by_ticket.get(ticket_id or ticket.ticket_id, ()) if is_work(one)]
 
     def files_share(self, expected: Iterable[str], paths: Iterable[str]) -> float | None:
         """The share of `expected` that is among `paths`; a bare name or a folder cannot lower it. None of none."""
@@ -242,16 +242,16 @@ class TaskEvidence:
 
     def real_status(self, ticket: Ticket, evidence: GitEvidence) -> TicketStatus | None:
         """The status that the history shows a task to have; None when it cannot be told."""
-        own, stated = evidence.found and evidence.through is None, ticket.status
+        own, stated = evidence.is_found and evidence.through is None, ticket.status
         rules = (evidence.files_match, evidence.hours_recorded, evidence.merged)
         match stated:
-            case "done" if not evidence.found:
+            case "done" if not evidence.is_found:
                 expected = [name for name in evidence.expected_files if "/" in name]
                 if sum(map(self.has_path, expected)) > len(expected) * _ENOUGH:
                     return "done"
-                claims = (_TYPE.match(one.subject) for one in self.commits.named.get(ticket.ticket_id, ()))
+                claims = (_TYPE.match(one.subject) for one in self.commits.by_ticket.get(ticket.ticket_id, ()))
                 is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
-                return None if is_claimed or self.commits.cut_off or not self.commits.named else "todo"
+                return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
             case "todo" | "in_progress" if own:
                 parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
                 rows = parent.targets("child") if parent else ()
@@ -267,24 +267,24 @@ class TaskEvidence:
         real, stated = self.real_status(ticket, evidence), ticket.status
         if real is None or stated is None or ticket.ticket_id in self.tree.same_id:
             return None
-        is_named = evidence.found and evidence.through is None
+        is_named = evidence.is_found and evidence.through is None
         rules = (is_named, evidence.files_match, evidence.hours_recorded, evidence.merged)
-        known = [rule for rule in rules if rule is not None]
-        met = known.count(True) / len(known)
+        applicable = [rule for rule in rules if rule is not None]
+        share = applicable.count(True) / len(applicable)
         verdict: Verdict = "accurate"
-        confidence: float | None = met if stated == "done" else None
+        confidence: float | None = share if stated == "done" else None
         problem = fix = None
         if real != stated:
             verdict = "ticket_ahead_of_reality" if stated == "done" else "reality_ahead_of_ticket"
-            confidence = 1 - met if stated == "done" else met
-            shown = first_of([short_sha(sha) for sha in evidence.commits], 3)
-            problem = f"It says {STATUS_WORDS[stated]}; {_named_by(len(evidence.commits))}: {shown}."
+            confidence = 1 - share if stated == "done" else share
+            first_shas = first_of([short_sha(sha) for sha in evidence.commits], 3)
+            problem = f"It says {STATUS_WORDS[stated]}; {_named_by(len(evidence.commits))}: {first_shas}."
             fix = f"Say that it is {STATUS_WORDS[real]}."
             if stated == "done":
                 problem = "It says done; no commit that does more than plan names it."
                 fix = "Say that it is not begun, or name it in the commit that did it."
-        elif stated == "todo" and not evidence.found:
-            confidence = 1 - met
+        elif stated == "todo" and not evidence.is_found:
+            confidence = 1 - share
         status = ticket.fields.get("status")
         one = TaskVerdict(
             task_id=ticket.ticket_id,
@@ -350,7 +350,7 @@ def with_evidence(
     workspace: Workspace,
     query: TaskQuery,
     cache_dir: Path | None,
-    work: Callable[[TaskEvidence], None],
+    work: Callable[[TaskEvidence, SkillReport], None],
 ) -> None:
     """Do `work` on the tickets that `query` means and the commits of HEAD, or of the branch that it names.
 
@@ -369,7 +369,7 @@ def with_evidence(
             impact="No task is judged by its commits; only what tickets say of each other is compared.",
             recovery=error.hint,
         )
-        work(TaskEvidence(tree, tickets_below(tree, query.target)))
+        work(TaskEvidence(tree, tickets_below(tree, query.target)), report)
         report.figures["metadata"] = commands_run(None)
         return
     is_branch, base = query.target in branches, query.base or git.default_base() or ""
@@ -377,11 +377,11 @@ def with_evidence(
         since = parse_bound(query.since, "since") if isinstance(query, DriftQuery) else None
         revision = query.target if is_branch and query.target != head.branch else "HEAD"
         commits = read_commits(index, git, tree, revision=revision, base=base, since=since)
-        named = _branch_ids(query.target, tree.vocabulary)
-        if is_branch and not named:
-            tickets = [tree.by_id[key] for key in commits.named if key in tree.by_id and not commits.is_merged(key)]
+        branch_ids = _branch_ids(query.target, tree.vocabulary)
+        if is_branch and not branch_ids:
+            tickets = [tree.by_id[key] for key in commits.by_ticket if key in tree.by_id and not commits.is_merged(key)]
         else:
-            tickets = tickets_below(tree, named[-1] if is_branch else query.target)
+            tickets = tickets_below(tree, branch_ids[-1] if is_branch else query.target)
         if commits.cut_off and head.sha and not git.is_shallow():
             report.warn(
                 "incomplete_context",
@@ -392,7 +392,7 @@ def with_evidence(
         if not base:
             report.note("There is no main branch to measure against, so every commit counts as merged.")
         _warn_of_state(git, tree, report)
-        work(TaskEvidence(tree, tickets, commits, index.has_path, base))
+        work(TaskEvidence(tree, tickets, commits, index.has_path), report)
     report.figures["metadata"] = commands_run(git)
 
 
@@ -431,13 +431,13 @@ def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
     words = evidence.tree.vocabulary
     leaf_kinds = words.ids.keys() - set(words.parents.values())
     tasks = [ticket for ticket in evidence.tickets if ticket.kind in leaf_kinds]
-    judged = {ticket.ticket_id: evidence.judge(ticket) for ticket in tasks}
-    verdicts = [one[0] for one in judged.values() if one]
-    left_out = [key for key, one in judged.items() if one is None]
+    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in tasks}
+    verdicts = [one[0] for one in results.values() if one]
+    left_out = [key for key, one in results.items() if one is None]
     counts = Counter(one.verdict for one in verdicts)
     ahead, behind = counts["ticket_ahead_of_reality"], counts["reality_ahead_of_ticket"]
     report.figures |= {
-        "validated_tasks": [one.model_dump(mode="json", exclude_none=True) for one in verdicts],
+        "validated_tasks": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in verdicts],
         "summary": {
             "total_tasks": len(verdicts),
             "accurate": counts["accurate"],

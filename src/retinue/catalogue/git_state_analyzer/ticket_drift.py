@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, get_args
 
 from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -16,11 +16,10 @@ from retinue.catalogue.tickets import ProposedEdit, Ticket, TicketEdit, TicketRe
 from retinue.catalogue.tickets.ticket import line_starts, read_progress
 from retinue.catalogue.tickets.vocabulary import TicketStatus, TicketVocabulary, fold_words
 
-from .parameters import DriftItem
+from .parameters import DriftCategory, DriftItem
 from .repository import is_conventional, short_sha
 from .task_evidence import STATUS_WORDS, TaskEvidence
 
-_Category: TypeAlias = Literal["task_status", "progress_accuracy", "undocumented_changes", "commit_quality"]
 _FINISHED: Final = frozenset({"done", "cancelled"})
 _MAX_COMMITS: Final = 50
 _MAX_STATED: Final = 20
@@ -40,11 +39,11 @@ _RANKS: Final = {"high": 0, "medium": 1, "low": 2}
 
 def status_label(value: str, words: TicketVocabulary) -> str:
     """The part of `value` that says a status, icon and words; empty when something else belongs to it."""
-    known = {fold_words(word) for each in words.statuses.values() for word in each}
+    status_words = {fold_words(word) for each in words.statuses.values() for word in each}
     label = ""
     for match in list(re.finditer(r"\S+", value))[:6]:
         said = fold_words(value[: match.end()])
-        if said in known and (said or value[: match.end()].strip() in words.icons):
+        if said in status_words and (said or value[: match.end()].strip() in words.icons):
             label = value[: match.end()]
     return "" if value[len(label) :].lstrip()[:1].isalnum() else label
 
@@ -54,7 +53,7 @@ class _Measure:
     """How much of a whole is done, and how much more is begun."""
 
     done: float
-    begun: float
+    in_progress: float
     total: float
 
     @property
@@ -63,8 +62,8 @@ class _Measure:
         return round(100 * self.done / self.total)
 
     def fits(self, percent: float) -> bool:
-        """Whether `percent` may be said of it: some count what is begun, in part or whole."""
-        most = 100 * (self.done + self.begun) / self.total
+        """Whether `percent` may be said of it: some count what is in progress, in part or whole."""
+        most = 100 * (self.done + self.in_progress) / self.total
         return 100 * self.done / self.total - _TOLERANCE <= percent <= most + _TOLERANCE
 
     def has(self, fraction: re.Match[str], name: str) -> bool:
@@ -72,7 +71,7 @@ class _Measure:
         done, total = int(fraction["done"]), int(fraction["total"])
         if name == "points":
             return total > 0 and self.fits(100 * done / total)
-        return total == self.total and self.done <= done <= self.done + self.begun
+        return total == self.total and self.done <= done <= self.done + self.in_progress
 
 
 @dataclass
@@ -85,7 +84,7 @@ class TicketDrift:
 
     evidence: TaskEvidence
     status: dict[str, TicketStatus | None] = field(default_factory=dict[str, TicketStatus | None])
-    items: dict[_Category, list[DriftItem]] = field(default_factory=dict[_Category, list[DriftItem]])
+    items: dict[DriftCategory, list[DriftItem]] = field(default_factory=dict[DriftCategory, list[DriftItem]])
     edits: list[ProposedEdit] = field(default_factory=list[ProposedEdit])
 
     def __post_init__(self) -> None:
@@ -95,7 +94,7 @@ class TicketDrift:
 
     def add(
         self,
-        category: _Category,
+        category: DriftCategory,
         kind: str,
         severity: Literal["high", "medium", "low"],
         problem: str,
@@ -168,9 +167,9 @@ class TicketDrift:
         """Tasks against commits, then what they are part of, the lowest first."""
         leaf_kinds = self.words.ids.keys() - set(self.words.parents.values())
         for ticket in self.evidence.tickets:
-            judged = self.evidence.judge(ticket) if ticket.kind in leaf_kinds else None
-            if judged and (verdict := judged[0]).problem:
-                self.status[ticket.ticket_id] = judged[1]
+            result = self.evidence.judge(ticket) if ticket.kind in leaf_kinds else None
+            if result and (verdict := result[0]).problem:
+                self.status[ticket.ticket_id] = result[1]
                 self.add(
                     "task_status",
                     "status",
@@ -180,11 +179,11 @@ class TicketDrift:
                     ticket=ticket,
                     line=verdict.line,
                     # Whether the work or the ticket is wrong, only a person knows.
-                    edit=None if ticket.status == "done" else self._status_edit(ticket, judged[1]),
+                    edit=None if ticket.status == "done" else self._status_edit(ticket, result[1]),
                     commits=verdict.git_evidence.commits,
                 )
-        asked = {ticket.ticket_id for ticket in self.evidence.tickets}
-        for ticket in (self.tree.by_id[key] for key in self._lowest_first if key in asked):
+        scope = {ticket.ticket_id for ticket in self.evidence.tickets}
+        for ticket in (self.tree.by_id[key] for key in self._lowest_first if key in scope):
             if self.tree.children.get(ticket.ticket_id):
                 self._compare_with_children(ticket)
             for one in ticket.targets("child"):
@@ -194,9 +193,9 @@ class TicketDrift:
         """What a story or epic says against what it is made of."""
         key, stated = ticket.ticket_id, self.status[ticket.ticket_id]
         states = {child: self.status.get(child) for child in self.tree.children[key]}
-        begun = [child for child, status in states.items() if status in {"in_progress", "done"}]
+        in_progress = [child for child, status in states.items() if status in {"in_progress", "done"}]
         unfiled = [one.target for one in ticket.targets("child") if one.target not in self.tree.by_id]
-        is_over = bool(begun) and not unfiled and all(status in _FINISHED for status in states.values())
+        is_over = bool(in_progress) and not unfiled and all(status in _FINISHED for status in states.values())
         wanted: TicketStatus | None = None
         if stated in {"todo", "in_progress"} and is_over and all(map(self.evidence.commits.is_merged, (key, *states))):
             open_boxes = [one for one in ticket.checklist if one.section == "acceptance_criteria" and not one.is_done]
@@ -210,7 +209,7 @@ class TicketDrift:
                 wanted = "in_progress" if stated == "todo" else None
             else:
                 wanted = "done"
-        elif stated == "todo" and begun:
+        elif stated == "todo" and in_progress:
             wanted = "in_progress"
         open_children = [child for child, status in states.items() if status not in _FINISHED]
         if stated == "done" and open_children:
@@ -219,7 +218,7 @@ class TicketDrift:
             line = ticket.fields["status"].line
             self.add("task_status", "done_too_early", "medium", problem, fix, ticket=ticket, line=line)
         if wanted and stated:
-            what = "all it is made of is done" if wanted == "done" else f"work on {first_of(begun, 3)} has begun"
+            what = "all it is made of is done" if wanted == "done" else f"work on {first_of(in_progress, 3)} has begun"
             problem = f"It says {STATUS_WORDS[stated]}; {what}."
             edit = self._status_edit(ticket, wanted)
             line = ticket.fields["status"].line
@@ -280,12 +279,14 @@ class TicketDrift:
             total = ticket.number("points") or (max(whole) if is_split or len(whole) > is_whole else 0)
             if not total:
                 continue
-            done, begun = (sum(one.done for one in below), sum(one.begun for one in below)) if is_whole else (0, 0)
+            done, in_progress = (
+                (sum(one.done for one in below), sum(one.in_progress for one in below)) if is_whole else (0, 0)
+            )
             if self.status[key] == "done":
-                done, begun = total, 0
+                done, in_progress = total, 0
             elif not below and self.status[key] == "in_progress":
-                begun = total
-            points[key] = _Measure(done, begun, total)
+                in_progress = total
+            points[key] = _Measure(done, in_progress, total)
         return points
 
     def _measures(self, ticket: Ticket, points: dict[str, _Measure]) -> dict[str, _Measure]:
@@ -293,15 +294,15 @@ class TicketDrift:
         files = self.tree.children.get(ticket.ticket_id, ())
         states: dict[str, TicketStatus | None] = {key: self.status.get(key) for key in files}
         states |= {one.target: one.status for one in ticket.targets("child") if one.target not in self.tree.by_id}
-        counted: dict[str, TicketStatus | None] = {key: each for key, each in states.items() if each != "cancelled"}
-        hours = [self.tree.by_id[key].number("estimate") or 0 if key in self.tree.by_id else 0 for key in counted]
-        measures = {"count": _add_up(counted.values(), [1] * len(counted))} if counted else {}
-        if all(hours) and counted:
-            measures["hours"] = _add_up(counted.values(), hours)
+        parts: dict[str, TicketStatus | None] = {key: each for key, each in states.items() if each != "cancelled"}
+        hours = [self.tree.by_id[key].number("estimate") or 0 if key in self.tree.by_id else 0 for key in parts]
+        measures = {"count": _add_up(parts.values(), [1] * len(parts))} if parts else {}
+        if all(hours) and parts:
+            measures["hours"] = _add_up(parts.values(), hours)
         if all(key in points for key in files) and (sums := points.get(ticket.ticket_id)):
-            done, begun = sum(points[key].done for key in files), sum(points[key].begun for key in files)
-            measures["points"] = _Measure(done, begun, max(sums.total, done))
-        return measures if counted else {}
+            done, in_progress = sum(points[key].done for key in files), sum(points[key].in_progress for key in files)
+            measures["points"] = _Measure(done, in_progress, max(sums.total, done))
+        return measures if parts else {}
 
     def find_progress(self) -> None:
         """Progress that tickets state, against what they are made of."""
@@ -336,7 +337,7 @@ class TicketDrift:
     def find_commits(self) -> None:
         """Commits that no ticket documents, and messages that say too little."""
         commits, words, since = self.evidence.commits, self.words, self.evidence.commits.newer
-        for key, some in commits.named.items():
+        for key, some in commits.by_ticket.items():
             work = [
                 one.sha
                 for one in some
@@ -348,7 +349,7 @@ class TicketDrift:
                 self.add("undocumented_changes", "no_ticket", "low", problem, f"Write {key}.", commits=work)
         messages = {sha: one for sha, one in commits.messages.items() if since is None or sha in since}
         unnamed = [sha for sha in commits.unnamed if sha in messages]
-        if unnamed and commits.named:
+        if unnamed and commits.by_ticket:
             problem = f"{plural(len(unnamed), 'commit names', 'commits name')} no ticket, of {len(messages):,}."
             fix = "Name the ticket in the subject of a commit."
             self.add("undocumented_changes", "no_reference", "low", problem, fix, commits=unnamed)
@@ -374,8 +375,8 @@ class TicketDrift:
 
 def _add_up(states: Iterable[TicketStatus | None], weights: Sequence[float]) -> _Measure:
     pairs = list(zip(states, weights, strict=True))
-    done, begun = (sum(weight for status, weight in pairs if status == each) for each in ("done", "in_progress"))
-    return _Measure(done, begun, sum(weights))
+    done, in_progress = (sum(weight for status, weight in pairs if status == each) for each in ("done", "in_progress"))
+    return _Measure(done, in_progress, sum(weights))
 
 
 def _measure_of(rest: str) -> str:
@@ -410,11 +411,10 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
     every.sort(key=lambda one: _RANKS[one[1].severity])
     counts = Counter(item.severity for _, item in every)
     fixable = sum(item.fixable for _, item in every)
-    categories = ("task_status", "progress_accuracy", "undocumented_changes", "commit_quality")
     report.figures |= {
         "drift_categories": {
             name: [item.model_dump(mode="json", exclude_none=True) for item in drift.items.get(name, ())]
-            for name in categories
+            for name in get_args(DriftCategory)
         },
         "summary": {
             "total_drift_items": len(every),

@@ -311,7 +311,7 @@ class CommitIndex:
                 " JOIN files AS new_files ON new_files.id = file"
             ).fetchall()
         )
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for sha, path in self._database.execute(
             "SELECT sha, files.path FROM json_each(?) JOIN commits ON sha = value"
             " JOIN touches ON touches.id = commits.id JOIN files ON files.id = file",
@@ -320,8 +320,8 @@ class CommitIndex:
             names = {path: None}
             while (path := new_names.get(path)) is not None and path not in names:
                 names[path] = None
-            found.setdefault(sha, []).extend(names)
-        return found
+            paths.setdefault(sha, []).extend(names)
+        return paths
 
     def people(self, *, recent_since: float, with_lines: bool) -> list[AuthorCount]:
         """Who wrote them, the most first, named as the mailmap has them."""
