@@ -49,7 +49,7 @@ def edit(made: Repository, number: int = 1, **changes: Any) -> dict[str, Any]:
 def test_drift_is_shown_with_its_diff_and_mended_on_a_yes(retinue: Give, drifted: Repository) -> None:
     said = retinue("tickets", "sync")
     assert said.code == 6
-    place = f"{TASK.format(1)}:4: medium task_status/status It says not begun; a commit names it"
+    place = f"{TASK.format(1)}:4: medium task_status/status It says not begun; 1 commit names it"
     assert place in said.out
     assert "+**Status**: ✅ Done" in said.out  # no ticket here has said it yet
     assert "drift: 0 high, 2 medium, 0 low; 2 edits proposed" in said.err

@@ -187,11 +187,12 @@ class TaskEvidence:
 
     def expected_files(self, ticket: Ticket) -> list[str]:
         """The files and folders that a ticket names, tickets and what lies outside of the repository left out."""
-        names = [one.target for one in ticket.targets("file")]
-        inside = [
-            name for name in names if name[0] not in "~/" and not name.startswith("../") and not _is_pattern(name)
+        return [
+            name
+            for name in (one.target for one in ticket.targets("file"))
+            if name[0] not in "~/" and not name.startswith("../") and set("*[]{}<>$").isdisjoint(name)
+            if (name.endswith("/") or "." in posixpath.basename(name)) and not self.is_ticket_path(name)
         ]
-        return [name for name in inside if not self.is_ticket_path(name) and (name.endswith("/") or _has_suffix(name))]
 
     def work_on(self, ticket: Ticket, ticket_id: str = "") -> list[NamedCommit]:
         """The commits that name `ticket`, or `ticket_id` in its place, and do more than plan."""
@@ -278,7 +279,8 @@ class TaskEvidence:
             verdict = "ticket_ahead_of_reality" if stated == "done" else "reality_ahead_of_ticket"
             confidence = 1 - share if stated == "done" else share
             first_shas = first_of([short_sha(sha) for sha in evidence.commits], 3)
-            problem = f"It says {STATUS_WORDS[stated]}; {_named_by(len(evidence.commits))}: {first_shas}."
+            naming = plural(len(evidence.commits), "commit names", "commits name")
+            problem = f"It says {STATUS_WORDS[stated]}; {naming} it, and did more than plan: {first_shas}."
             fix = f"Say that it is {STATUS_WORDS[real]}."
             if stated == "done":
                 problem = "It says done; no commit that does more than plan names it."
@@ -305,23 +307,9 @@ STATUS_WORDS: Final[Mapping[TicketStatus, str]] = {
 }  # fmt: skip
 
 
-def _named_by(count: int) -> str:
-    return (
-        "a commit names it and does more than plan" if count == 1 else f"{count} commits name it and do more than plan"
-    )
-
-
 def _fits(path: str, name: str) -> bool:
     """Whether `path` is the file, or in the folder, that a ticket calls `name`, from the root or by its last parts."""
     return f"/{name}" in f"/{path}" if name.endswith("/") else f"/{path}".endswith(f"/{name}")
-
-
-def _has_suffix(name: str) -> bool:
-    return "." in posixpath.basename(name)
-
-
-def _is_pattern(name: str) -> bool:
-    return not set("*[]{}<>$").isdisjoint(name)
 
 
 def tickets_below(tree: TicketTree, target: str) -> tuple[Ticket, ...]:

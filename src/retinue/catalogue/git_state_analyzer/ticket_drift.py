@@ -5,7 +5,7 @@ An edit keeps the words of the file's neighbours: a status is written as other t
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal, get_args
@@ -260,12 +260,6 @@ class TicketDrift:
 
     # Progress.
 
-    def _points_in(self, ticket: Ticket) -> Iterator[re.Match[str]]:
-        """The fractions of points in what a ticket says of its own progress: it may count what is not written yet."""
-        text = ticket.fields["progress"].value if "progress" in ticket.fields else ""
-        if not self.words.reference.search(text):
-            yield from (match for match in _FRACTION.finditer(text) if _measure_of(text[match.end() :]) == "points")
-
     def _count_points(self) -> dict[str, _Measure]:
         """The points of each ticket, where they are known."""
         points: dict[str, _Measure] = {}
@@ -275,7 +269,10 @@ class TicketDrift:
             is_whole = len(below) == len(files)
             is_split = is_whole and all(one.target in self.tree.by_id for one in ticket.targets("child"))
             whole = [sum(one.total for one in below)] if is_whole else []
-            whole += [] if is_split else [int(match["total"]) for match in self._points_in(ticket)]
+            text = ticket.fields["progress"].value if "progress" in ticket.fields and not is_split else ""
+            if not self.words.reference.search(text):  # it may count what is not written yet
+                fractions = _FRACTION.finditer(text)
+                whole += [int(one["total"]) for one in fractions if _measure_of(text[one.end() :]) == "points"]
             total = ticket.number("points") or (max(whole) if is_split or len(whole) > is_whole else 0)
             if not total:
                 continue
