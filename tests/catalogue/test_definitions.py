@@ -95,17 +95,6 @@ def test_an_unknown_source_is_refused_before_anything_is_searched(ask: Ask) -> N
 
 
 @pytest.mark.requirement("K21")
-def test_what_comes_with_the_ticket_model_is_listed_as_unavailable(ask: Ask) -> None:
-    definition = AGENTS["git_state_analyzer"].definition
-    assert [one.name for one in definition.skills if one.unavailable] == ["task_validation", "drift_detection"]
-    result = ask("git_state_analyzer", "task_validation", target="TASK-0001.1.1.1")
-    assert result.fault is not None
-    assert result.fault.code == "unavailable"
-    assert "ticket model" in result.fault.hint
-    assert result.fault.suggestions == ("branch_status", "commit_analysis")
-
-
-@pytest.mark.requirement("K21")
 def test_an_unknown_operation_lists_those_there_are(ask: Ask) -> None:
     result = ask("git_state_analyzer", "branch_stats")
     assert result.fault is not None

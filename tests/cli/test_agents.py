@@ -87,7 +87,7 @@ def test_the_light_schema_is_a_line_for_each_agent_and_skill(retinue: Give, team
     singer = next(each for each in paragraphs if each.startswith("singer — "))
     assert singer.splitlines()[1].startswith("- ")
     assert any(' EX: "' in each for each in paragraphs)
-    assert not any("task_validation" in each for each in paragraphs)  # it cannot be called here
+    assert not any("fix_bug" in each for each in paragraphs)  # it cannot be called here
     alone = retinue("agents", "singer", "--light", "--json")
     assert alone.data == {"light_schema": singer}
 

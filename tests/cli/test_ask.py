@@ -112,7 +112,7 @@ def test_the_instruction_chooses_among_several_skills(retinue: Give, folder: Pat
 
 
 def test_a_skill_that_cannot_be_called_here_says_the_way_out(retinue: Give, folder: Path) -> None:
-    said = retinue("ask", "git_state_analyzer", "task_validation", "x")
+    said = retinue("ask", "code_engineer_executor", "fix_bug", "x")
     assert (said.code, said.out) == (4, "")
     assert "cannot be called here" in said.err
 

@@ -65,3 +65,45 @@ def tickets_next() -> None:
     A task is ready when it is not begun, what it and all above it require is done, and nothing above it is blocked or
     cancelled. Exits 1 when tasks are open and none is ready.
     """
+
+
+_yes = click.option("--yes", "-y", is_flag=True, help="Make the edits without asking.")
+
+
+@tickets.command("apply")
+@click.argument("file", required=False, metavar="[EDITS.json|-]")
+@click.option("--run", "run", metavar="RUN", help="Take the edits that this run proposed; see `retinue runs`.")
+@click.option("--diff", "diff_only", is_flag=True, help="Only show what would change.")
+@_yes
+@options.json_option
+@options.workspace_option
+@implemented_by("tickets:apply_proposed")
+def tickets_apply() -> None:
+    r"""Make the edits that an answer proposes: all of them, or none.
+
+    The answer is what `retinue ask … --json` prints, a message of any dialect, or a list of edits. They are shown as
+    a diff first. Only tickets are edited, and only if they are as they were when the edit was proposed.
+
+    \b
+      retinue ask git_state_analyzer drift_detection --json > drift.json
+      retinue tickets apply drift.json
+    """
+
+
+@tickets.command("sync")
+@click.argument("ticket", required=False, metavar="[TICKET]")
+@click.option("--base", metavar="BRANCH", help="The branch that finished work is merged into. [default: main branch]")
+@click.option("--since", metavar="DAY", help="Only commits since then have to name a ticket.")
+@click.option("--apply", "apply", is_flag=True, help="Ask, and make the edits.")
+@click.option("--strict", is_flag=True, help="Low severity counts too.")
+@_yes
+@options.json_option
+@options.workspace_option
+@implemented_by("tickets:sync_tickets")
+def tickets_sync() -> None:
+    """Find where tickets and git have drifted apart, and propose edits that bring the tickets up to date.
+
+    TICKET is an id, with all that is part of it, a file, folder or branch. Exits 6 when something has drifted that is
+    not mended; what only commits could mend, such as messages that name no ticket, is of low severity and counts with
+    --strict only.
+    """

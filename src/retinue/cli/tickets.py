@@ -1,31 +1,61 @@
-"""`retinue tickets`: a tree of tickets made, checked, and asked which task is next."""
+"""`retinue tickets`: a tree of tickets made, checked, asked which task is next, and brought up to date with git."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+import click
+
+from retinue import catalogue
+from retinue.agents.boundary import Boundary
+from retinue.agents.local import LocalContext
+from retinue.agents.registry import Registry
 from retinue.catalogue.tickets import (
     OWN_VOCABULARY,
+    ProposedEdit,
     TaskReadiness,
     TicketTree,
+    apply_edits,
     check_tickets,
+    diff_edits,
     edit_of,
+    edits_in,
     read_tickets,
     read_vocabulary,
     starter_files,
     task_readiness,
     write_edits,
 )
-from retinue.cli.app import Exit
-from retinue.cli.delivery import deliver_bytes
+from retinue.cli import user_paths
+from retinue.cli.app import Exit, for_code
+from retinue.cli.delivery import bytes_in, deliver_bytes
 from retinue.cli.findings_report import report_findings, report_format
-from retinue.cli.output import echo, echo_err, echo_json, label, path_text, plural, safe, status_line
+from retinue.cli.output import (
+    echo,
+    echo_err,
+    echo_json,
+    label,
+    path_text,
+    plural,
+    report_warning,
+    safe,
+    safe_lines,
+    status_line,
+)
+from retinue.cli.runs import find_run
+from retinue.cli.screen import is_interactive
 from retinue.cli.settings import find_root
+from retinue.cli.watchdog import run as run_to_end
 from retinue.contract.finding import Finding
-from retinue.errors import InvalidInput, MissingFile
+from retinue.contract.result import Result
+from retinue.contract.task import Task
+from retinue.engine.journal import Journal
+from retinue.errors import AccessDenied, InvalidInput, MissingFile
 from retinue.tools.workspace import Workspace
 
 _MAX_BYTES: Final = 64 * 2**20
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
+"""Of the lines of a diff, by what they begin with."""
 
 
 def init_tickets(*, folder: str | None, with_vocabulary: bool, workspace: Path | None, as_json: bool) -> None:
@@ -109,6 +139,105 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
                 "lists them, and some tasks may be missing here"
             )
     return Exit.OK if ready or not (in_progress or waiting) else Exit.FAILED
+
+
+def apply_proposed(
+    *, file: str | None, run: str | None, diff_only: bool, yes: bool, workspace: Path | None, as_json: bool
+) -> int:
+    """Show the edits that an answer proposes, and make them when a person says so."""
+    if (file is None) == (run is None):
+        raise click.UsageError("Name a file with the answer, `-` for stdin, or a run: `--run RUN`.")
+    root = find_root(workspace)
+    if file is not None:
+        edits = edits_in(bytes_in(file, hint="Name a file with an answer.").decode("utf-8-sig", "replace"))
+    else:
+        with Journal(user_paths.journal_file()) as journal:
+            events = journal.events(find_run(journal, run), limit=-1)
+        edits = edits_in({"events": [event.to_json() for event in events]})
+    return _offer(root, edits, diff_only=diff_only, yes=yes, as_json=as_json, facts={})
+
+
+def sync_tickets(
+    *,
+    ticket: str | None,
+    base: str | None,
+    since: str | None,
+    apply: bool,
+    yes: bool,
+    strict: bool,
+    workspace: Path | None,
+    as_json: bool,
+) -> int:
+    """Say where tickets and git have drifted apart, and mend what can be mended when a person says so."""
+    if yes and not apply:
+        raise click.UsageError("--yes can only be used with --apply.")
+    root = find_root(workspace)
+    result = run_to_end(_drift(root, {"target": ticket or "", "base": base or "", "since": since or ""}))
+    if result.fault is not None:
+        echo_err(f"{label('error', 'red')}: {safe(result.fault.message)}")
+        if result.fault.hint:
+            echo_err(f"{label('next')}: {safe(result.fault.hint)}")
+        return for_code(result.fault.code)
+    data: dict[str, Any] = result.data
+    items = [item for category in data["drift_categories"].values() for item in category]
+    if not as_json:
+        for warning in result.warnings:
+            report_warning(warning)
+        for category, some in data["drift_categories"].items():
+            for item in some:
+                place = f"{path_text(item['file'])}:{item['line']}" if "file" in item else category
+                word = label(item["severity"], {"high": "red", "medium": "yellow"}.get(item["severity"]))
+                echo(f"{place}: {word} {category}/{item['type']} {safe(item['problem'])}")
+        counts = [f"{data['summary'][f'{name}_severity']:,} {name}" for name in ("high", "medium", "low")]
+        word = label("drift" if items else "in sync", "yellow" if items else "green")
+        echo_err(f"{word}: {', '.join(counts)}; {plural(len(data['proposed_edits']), 'edit')} proposed")
+    code = Exit.OK
+    if data["proposed_edits"] or as_json:
+        code = _offer(
+            root,
+            edits_in(data["proposed_edits"]),
+            diff_only=not apply,
+            yes=yes,
+            as_json=as_json,
+            facts={name: data[name] for name in ("drift_categories", "summary", "proposed_edits")},
+        )
+    is_left = any(
+        item["severity"] != "low" or strict for item in items if not (apply and code == Exit.OK and item["fixable"])
+    )
+    return code if code != Exit.OK else Exit.INVALID if is_left else Exit.OK
+
+
+async def _drift(root: Path, parameters: dict[str, str]) -> Result:
+    agent = Registry(catalogue.agents(cache_dir=user_paths.index_dir())).get("git_state_analyzer")
+    task = Task(id="sync", agent="git_state_analyzer", skill="drift_detection", parameters=parameters)
+    async with LocalContext(workspace=Workspace(root, max_bytes=_MAX_BYTES)) as run:
+        return await Boundary(Registry()).call_agent(agent, task, run)
+
+
+def _offer(
+    root: Path, edits: Sequence[ProposedEdit], *, diff_only: bool, yes: bool, as_json: bool, facts: dict[str, Any]
+) -> Exit:
+    """Show `edits` as a diff, and make them when that is wanted and a person does not say no."""
+    tree = _read(root)
+    diff = diff_edits(tree, edits)
+    files: tuple[str, ...] = ()
+    code = Exit.OK
+    if not as_json:
+        for line in safe_lines(diff).splitlines():
+            echo(click.style(line, fg=_COLOURS.get(line[:1])))
+    if edits and not diff_only:
+        if not yes and not is_interactive():
+            hint = "Look at them with `--diff`, then run it again with `--yes`."
+            raise AccessDenied("Cannot ask whether to make these edits without a terminal.", hint=hint)
+        if yes or click.confirm(f"Make {plural(len(edits), 'edit')}?", err=True):
+            files = apply_edits(Workspace(root, write=(".",), max_bytes=_MAX_BYTES), tree, edits)
+        else:
+            code = Exit.FAILED
+        if not as_json:
+            echo_err(f"{label('edited', 'green')}: {plural(len(files), 'file')}")
+    if as_json:
+        echo_json({**facts, "edits": len(edits), "files": list(files), "diff": diff})
+    return code
 
 
 def _read(root: Path) -> TicketTree:

@@ -8,17 +8,25 @@ from typing import Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
+from retinue.catalogue.tickets.ticket_work import run_on_tickets
 from retinue.contract.definition import Sample
-from retinue.errors import Unavailable
 
 from .branch_status import report_branch_status
 from .commit_analysis import report_commit_analysis
-from .parameters import BranchQuery, BranchStatus, CommitAnalysis, CommitQuery, DriftDetection, Target, TaskValidation
-from .repository import read_facts, run_on_repository
-
-_TICKETS_UNAVAILABLE: Final = (
-    "It comes with the ticket model: until then, ask `commit_analysis` which commits name a task."
+from .parameters import (
+    BranchQuery,
+    BranchStatus,
+    CommitAnalysis,
+    CommitQuery,
+    DriftDetection,
+    DriftQuery,
+    TaskQuery,
+    TaskValidation,
 )
+from .repository import read_facts, run_on_repository
+from .task_evidence import BASIS, report_task_validation, with_evidence
+from .ticket_drift import report_drift
+
 _SHA: Final = "3c1f0d6a4b2e9f8d7c6b5a493827160f5e4d3c2b"
 _SHORT: Final = _SHA[:10]
 _NO_FILES: Final[dict[str, Any]] = {"modified": [], "added": [], "deleted": [], "stat": ""}
@@ -66,11 +74,30 @@ _COMMIT_EXAMPLES: Final = phrases("""
 """)
 
 
-_TICKET_SKILL: Final[dict[str, Any]] = {
-    "target_field": "target",
-    "effects": ("read",),
-    "unavailable": _TICKETS_UNAVAILABLE,
-}
+_TASK_EXAMPLES: Final = phrases("""
+    do the tickets match git; which tasks are done by their commits but not in their tickets; is TASK-0001.1.1.1 really
+    done; validate the tasks of STORY-0001.1.1 against git; which tickets say done without a commit; does the status of
+    the tickets match the commits; which tasks were never committed; check the status of the tasks against the history;
+    is the ticket status true; which finished tasks have no evidence in git
+""")
+_DRIFT_EXAMPLES: Final = phrases("""
+    have tickets and git drifted apart; find drift between tickets and commits; sync the tickets with git; which tickets
+    are out of date; propose edits that bring the tickets up to date; is the progress of the epics right; which progress
+    bars are wrong; which tickets are out of sync with git; drift of STORY-0001.1.1; update the tickets from git
+""")
+_TICKETS: Final[dict[str, Any]] = {"target_field": "target", "effects": ("read",), "timeout_s": 120}
+_NOTHING_JUDGED: Final[dict[str, Any]] = {
+    "validated_tasks": [], "not_judged": [], "confidence_basis": BASIS, "metadata": {"git_commands_run": []},
+    "summary": {"total_tasks": 0, "accurate": 0, "ticket_ahead": 0, "reality_ahead": 0, "drift_count": 0},
+    "answer": "Of 0 tasks 0 say what the commits show, 0 say more, and 0 say less.", "findings": [],
+}  # fmt: skip
+_NO_DRIFT: Final[dict[str, Any]] = {
+    "drift_categories": {"task_status": [], "progress_accuracy": [], "undocumented_changes": [], "commit_quality": []},
+    "summary": {"total_drift_items": 0, "high_severity": 0, "medium_severity": 0, "low_severity": 0, "fixable": 0,
+                "not_fixable": 0},
+    "proposed_edits": [], "metadata": {"git_commands_run": []}, "answer": "Nothing has drifted in 5 tickets.",
+    "findings": [],
+}  # fmt: skip
 
 
 @retinue.agent(
@@ -136,18 +163,36 @@ class GitStateAnalyzer:
         work = partial(report_commit_analysis, query=query, cache_dir=self.cache_dir)
         return await run_on_repository(run, "commit_analysis", work)
 
-    @retinue.skill(**_TICKET_SKILL, output=TaskValidation)
-    async def task_validation(self, target: Target) -> Reply:
+    @retinue.skill(
+        **_TICKETS,
+        output=TaskValidation,
+        examples=_TASK_EXAMPLES,
+        samples=(Sample(parameters={"target": "STORY-0001.1.1"}, answer=_NOTHING_JUDGED),),
+    )
+    async def task_validation(self, run: RunContext, query: TaskQuery) -> Reply:
         """Compares what tickets say of their tasks with the commits that name them.
 
-        Use it when a ticket's state is in doubt. Returns a verdict for each task.
+        Evidence that a task is done: commits name it, they touched the files that it names, its actual hours are
+        recorded, and the base has them. Use it when somebody asks whether a ticket's status is true. Returns a verdict
+        for each task with its commits.
         """
-        raise Unavailable(_TICKETS_UNAVAILABLE, detail={"target": target})
+        work = partial(
+            with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_task_validation
+        )
+        return (await run_on_tickets(run, "task_validation", work)).reply()
 
-    @retinue.skill(**_TICKET_SKILL, output=DriftDetection)
-    async def drift_detection(self, target: Target) -> Reply:
-        """Finds where tickets and history have drifted apart, and proposes edits.
+    @retinue.skill(
+        **_TICKETS,
+        output=DriftDetection,
+        examples=_DRIFT_EXAMPLES,
+        samples=(Sample(parameters={"target": ""}, answer=_NO_DRIFT),),
+    )
+    async def drift_detection(self, run: RunContext, query: DriftQuery) -> Reply:
+        """Finds where tickets and history have drifted apart, and proposes edits that bring tickets up to date.
 
-        Use it when tickets are to be brought up to date. Returns the drift by category.
+        It compares statuses, lists of children and progress with the commits and with each other, and looks for commits
+        that no ticket documents. Use it when somebody asks which tickets are out of date, or wants them synced with
+        git. Returns the drift by category, and edits as a diff.
         """
-        raise Unavailable(_TICKETS_UNAVAILABLE, detail={"target": target})
+        work = partial(with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_drift)
+        return (await run_on_tickets(run, "drift_detection", work)).reply()

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
+from retinue.catalogue.tickets import ProposedEdit
 from retinue.contract.model import Count, Many, Model
 
 DEFAULT_LIMIT: Final = 10
@@ -156,9 +157,32 @@ class CommitQuery(Model):
     )
 
 
-Target = Annotated[
-    str, Field(min_length=1, max_length=200, description="The ticket whose tasks are compared with the commits.")
-]
+class TaskQuery(Model):
+    """Which tickets are held against which commits."""
+
+    target: Annotated[
+        str,
+        Field(
+            max_length=400,
+            json_schema_extra={"default": ""},
+            description="The tickets: an id such as STORY-0001.2.3 with all that is part of it, a file or folder, or a"
+            " branch, whose commits then count too; empty means all of them.",
+        ),
+    ]
+    base: _Branch = Field(
+        default="",
+        description="The branch that finished work is merged into; empty means the remote's main branch, or main.",
+    )
+
+
+class DriftQuery(TaskQuery):
+    """The same, and since when commits are asked whether a ticket documents them."""
+
+    since: _Day = Field(
+        default="",
+        description="Only commits of this date or later have to name a ticket, as an ISO day or moment in UTC; evidence"
+        " of work is looked for in all.",
+    )
 
 
 class Commands(Model):
@@ -292,38 +316,89 @@ class CommitAnalysis(_Answer):
     latest: Many[CommitDescription]
 
 
+Verdict: TypeAlias = Literal["accurate", "ticket_ahead_of_reality", "reality_ahead_of_ticket"]
+_Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+
+
+class GitEvidence(Model):
+    """What the history has of one task.
+
+    Attributes:
+        is_found: `found` in JSON: whether commits show work on it.
+        commits: Those that name it and touch more than tickets; without any, those that name what it is part of.
+        through: The ticket that these commits name, when that is not the task itself.
+        expected_files: The files that the ticket names.
+        files_match: Whether at least half of these were touched; left out when it names none.
+        hours_recorded: Whether it says how long it took; left out when it has no place for that.
+        merged: Whether the base has all of these commits; tests are assumed to pass then. Left out without any.
+    """
+
+    is_found: bool = Field(alias="found")
+    commits: Many[str]
+    commit_messages: Many[str]
+    files_modified: Many[str]
+    expected_files: Many[str]
+    files_match: bool | None = None
+    through: str | None = None
+    hours_recorded: bool | None = None
+    merged: bool | None = None
+
+
 class TaskVerdict(Model):
-    """What became of one task."""
+    """What became of one task.
+
+    Attributes:
+        confidence: The share of the rules of evidence that say the same as the verdict; left out where there is none.
+    """
 
     task_id: str
+    path: str
+    line: int
     ticket_status: str
-    verdict: Literal["accurate", "ticket_ahead_of_reality", "reality_ahead_of_ticket"]
+    git_evidence: GitEvidence
+    verdict: Verdict
+    confidence: _Share | None = None
+    problem: str | None = None
+    fix: str | None = None
 
 
-class TaskValidation(Model):
+class TaskValidation(_Answer):
     """What tickets say of their tasks, against the commits (G10)."""
 
     validated_tasks: Many[TaskVerdict]
     summary: dict[Literal["total_tasks", "accurate", "ticket_ahead", "reality_ahead", "drift_count"], Count]
+    not_judged: Many[str] = ()
+    confidence_basis: str
 
 
-class ProposedEdit(Model):
-    """One change of a ticket's file."""
+class DriftItem(Model):
+    """One thing that tickets and history, or tickets among themselves, tell differently.
 
-    file: str
-    edit_type: str
-    old: str
-    new: str
-    reason: str
+    Attributes:
+        commits: Those that show it.
+        fixable: Whether an edit of a ticket is proposed that mends it.
+    """
+
+    type: str
+    severity: Literal["high", "medium", "low"]
+    problem: str
+    fix: str
+    fixable: bool
+    ticket_id: str | None = None
+    file: str | None = None
+    line: int | None = None
+    commits: Many[str] = ()
 
 
+DriftCategory: TypeAlias = Literal["task_status", "progress_accuracy", "undocumented_changes", "commit_quality"]
 _DriftCount: TypeAlias = Literal[
     "total_drift_items", "high_severity", "medium_severity", "low_severity", "fixable", "not_fixable"
 ]
 
 
-class DriftDetection(Model):
+class DriftDetection(_Answer):
     """Where tickets and history have drifted apart, with edits (G11)."""
 
+    drift_categories: dict[DriftCategory, Many[DriftItem]]
     summary: dict[_DriftCount, Count]
     proposed_edits: Many[ProposedEdit]

@@ -62,27 +62,40 @@ async def run_on_repository(
     deadline, report = RunDeadline(run), SkillReport()
 
     def build_reply() -> Reply:
-        remaining = deadline.remaining_s()  # git needs a moment to start at all, so it gets one
-        git = Git(
-            run.workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S))
-        )
-        head = git.head()
-        if git.is_shallow():
-            report.warn(
-                "incomplete_context",
-                "This is a shallow clone: its history was cut off when it was cloned.",
-                impact="Every count and every “first” is of the part that is here.",
-                recovery="git fetch --unshallow",
-            )
-            report.note("The clone is shallow: older commits are not counted.")
-        if head.sha and head.branch is None:
-            report.note(f"HEAD is detached at {code(short_sha(head.sha))}.")
+        git, head = open_repository(run.workspace, report, deadline)
         work(git, head, report, deadline)
-        report.figures["metadata"] = {"git_commands_run": [shlex.join(words) for words in git.commands]}
+        report.figures["metadata"] = commands_run(git)
         return report.reply()
 
     run.emit(Progress("reading the repository", skill))
     return await in_cancellable_thread(deadline, build_reply)
+
+
+def commands_run(git: Git | None) -> JsonMapping:
+    """The commands that were run, as `metadata` has them (G9)."""
+    return {"git_commands_run": [shlex.join(words) for words in git.commands] if git else []}
+
+
+def open_repository(workspace: Workspace, report: SkillReport, deadline: RunDeadline) -> tuple[Git, HeadRef]:
+    """The repository that the workspace is in, and where its HEAD points; what bounds an answer about it is reported.
+
+    Raises:
+        RetinueError: There is none, or it cannot be read.
+    """
+    remaining = deadline.remaining_s()  # git needs a moment to start at all, so it gets one
+    git = Git(workspace.root, timeout_s=_COMMAND_S if remaining is None else max(0.05, min(remaining, _COMMAND_S)))
+    head = git.head()
+    if git.is_shallow():
+        report.warn(
+            "incomplete_context",
+            "This is a shallow clone: its history was cut off when it was cloned.",
+            impact="Every count and every “first” is of the part that is here.",
+            recovery="git fetch --unshallow",
+        )
+        report.note("The clone is shallow: older commits are not counted.")
+    if head.sha and head.branch is None:
+        report.note(f"HEAD is detached at {code(short_sha(head.sha))}.")
+    return git, head
 
 
 def is_conventional(subject: str) -> bool:
@@ -179,7 +192,7 @@ _MAX_FILES: Final = 100
 _YEAR_S: Final = 365 * 24 * 3600
 
 
-def _parse_bound(text: str, bound: Literal["since", "until"]) -> datetime | None:
+def parse_bound(text: str, bound: Literal["since", "until"]) -> datetime | None:
     """The moment a parameter names: a day from its first second, or up to its last; None for an empty text."""
     if not text:
         return None
@@ -275,8 +288,8 @@ def select_history(git: Git, index: CommitIndex, query: CommitQuery, revision: s
     task = query.task
     selection = Selection(
         revision=revision,
-        since=_parse_bound(query.since, "since"),
-        until=_parse_bound(query.until, "until"),
+        since=parse_bound(query.since, "since"),
+        until=parse_bound(query.until, "until"),
         authors=(query.author,) if query.author else (),
         not_by=tuple(query.not_by),
         paths=(*query.paths, *(name for names in earlier_names.values() for name in names)),

@@ -4,6 +4,7 @@ What several agents and the command line share: to read, check and edit tickets,
 by. It is no agent and reads no git; how agents work on it is in `ticket_work` and `judgement`.
 """
 
+from .proposed_edit import ProposedEdit, apply_edits, diff_edits, edits_in, propose_edit
 from .prose import mask_names, word_pattern
 from .readiness import Blocker, TaskReadiness, task_readiness
 from .rubric import OWN_RUBRICS, Rubric, RubricName, read_rubric
@@ -29,6 +30,7 @@ __all__ = [
     "OWN_VOCABULARY",
     "Blocker",
     "ChecklistItem",
+    "ProposedEdit",
     "Rubric",
     "RubricName",
     "TaskReadiness",
@@ -41,9 +43,13 @@ __all__ = [
     "TicketSection",
     "TicketTree",
     "TicketVocabulary",
+    "apply_edits",
     "check_tickets",
+    "diff_edits",
     "edit_of",
+    "edits_in",
     "mask_names",
+    "propose_edit",
     "read_rubric",
     "read_ticket",
     "read_tickets",

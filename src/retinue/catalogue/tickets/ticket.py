@@ -111,10 +111,13 @@ class TicketProgress:
 
     @property
     def right_bar(self) -> str:
-        """The bar as the percentage has it, of the same characters where it has both."""
+        """The bar as the percentage has it, of its own characters, or of those that go with them."""
         full = round(len(self.bar) * min(self.percent or 0, 100) / 100)
-        filled = self.bar[0] if self.full else "█" if self.bar[0] not in "._-" else "#"
-        blank = self.bar[-1] if self.full < len(self.bar) else "░" if self.bar[0] not in "#=" else "-"
+        filled, blank = self.bar[0], self.bar[-1]
+        if not self.full:
+            filled = _FULL[_EMPTY.index(blank)] if blank not in "._-" else "#"
+        elif self.full == len(self.bar):
+            blank = _EMPTY[min(_FULL.index(filled), _EMPTY.index("⬜"))] if filled not in "#=" else "-"
         return filled * full + blank * (len(self.bar) - full)
 
 
@@ -210,6 +213,27 @@ def edit_of(ticket: Ticket, finding: Finding) -> TicketEdit | None:
     return None if at < 0 else TicketEdit(at, finding.replacement.old, finding.replacement.new)
 
 
+def edited_text(path: str, text: str, edits: Sequence[TicketEdit]) -> str:
+    """`text` with all `edits` made.
+
+    Args:
+        path: The file that it stands in, for the error.
+        text: What they were made for.
+        edits: In any order.
+
+    Raises:
+        InvalidInput: One does not fit the text, or another.
+    """
+    pieces, end = list[str](), 0
+    for edit in sorted(edits, key=lambda one: one.start):
+        if edit.start < end or not text.startswith(edit.old, edit.start):
+            message = f"An edit of `{path}` does not fit: {edit.old[:80]!r} is not where it should be."
+            raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=path)
+        pieces += (text[end : edit.start], edit.new)
+        end = edit.start + len(edit.old)
+    return "".join((*pieces, text[end:]))
+
+
 def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit]) -> None:
     """Make all `edits` in the file of `ticket`, or none; every other byte stays as it is.
 
@@ -226,15 +250,9 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
                 hint="Nothing was written. Run the command again.",
                 path=ticket.path,
             )
-        text, pieces, end = decode(before).text, list[str](), 0
-        for edit in sorted(edits, key=lambda one: one.start):
-            if edit.start < end or not text.startswith(edit.old, edit.start):
-                message = f"An edit of `{ticket.path}` does not fit: {edit.old[:80]!r} is not where it should be."
-                raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=ticket.path)
-            pieces += (text[end : edit.start], edit.new)
-            end = edit.start + len(edit.old)
+        text = edited_text(ticket.path, decode(before).text, edits)
         try:
-            return encode("".join((*pieces, text[end:])), before) if edits else before
+            return encode(text, before) if edits else before
         except UnicodeEncodeError:
             message = f"What is to be written has no place in the encoding of `{ticket.path}`."
             raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None

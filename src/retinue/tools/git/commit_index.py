@@ -296,6 +296,33 @@ class CommitIndex:
             " WHERE NOT is_merge ORDER BY at"
         )
 
+    def history(self) -> Iterator[tuple[str, str, str, str]]:
+        """The id, the ids of the parents, the subject and the body of each, newest first."""
+        return self._database.execute(
+            "SELECT sha, parents, subject, ifnull(body, '') FROM picked JOIN commits USING(id)"
+            " LEFT JOIN bodies USING(id) ORDER BY at"
+        )
+
+    def touched_paths(self, shas: Iterable[str]) -> dict[str, list[str]]:
+        """The files that each of these commits touched, and the names that they have got since; merges touch none."""
+        new_names = dict(
+            self._database.execute(
+                "SELECT old_files.path, new_files.path FROM touches JOIN files AS old_files ON old_files.id = old"
+                " JOIN files AS new_files ON new_files.id = file"
+            ).fetchall()
+        )
+        paths: dict[str, list[str]] = {}
+        for sha, path in self._database.execute(
+            "SELECT sha, files.path FROM json_each(?) JOIN commits ON sha = value"
+            " JOIN touches ON touches.id = commits.id JOIN files ON files.id = file",
+            [json.dumps(list(shas))],
+        ):
+            names = {path: None}
+            while (path := new_names.get(path)) is not None and path not in names:
+                names[path] = None
+            paths.setdefault(sha, []).extend(names)
+        return paths
+
     def people(self, *, recent_since: float, with_lines: bool) -> list[AuthorCount]:
         """Who wrote them, the most first, named as the mailmap has them."""
         last = {

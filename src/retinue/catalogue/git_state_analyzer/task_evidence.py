@@ -1,0 +1,458 @@
+"""What the history shows of each task, and `task_validation`: what tickets say of their tasks, against that (G10).
+
+A commit is evidence for the tickets that its subject names, or a list in its body, as a squash makes; without any,
+for those that its body names, or else the merge that brought it. Commits that only plan are none: they touch tickets,
+or beside them Markdown that the ticket does not name.
+"""
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from retinue.catalogue._prose import code, first_of, one_line, quote
+from retinue.catalogue._report import SkillReport, plural
+from retinue.catalogue._run_limits import RunDeadline
+from retinue.catalogue.tickets import Ticket, TicketTree, TicketVocabulary
+from retinue.catalogue.tickets.ticket_tree import id_order
+from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets.vocabulary import TicketStatus
+from retinue.errors import AccessDenied, MissingFile, NotInstalled, Unavailable
+from retinue.tools.git.commit_index import CommitIndex, Selection
+from retinue.tools.git.repository import Git
+from retinue.tools.workspace import Workspace
+
+from .parameters import DriftQuery, GitEvidence, TaskQuery, TaskVerdict, Verdict
+from .repository import commands_run, open_repository, parse_bound, short_sha
+
+_SQUASH_LINE: Final = re.compile(r"(?:\* |[*-] (?=[a-z]{1,12}\())(?:(?P<type>[a-z]{1,12})\()?")
+"""What a subject stands behind in the body of a squash."""
+_PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})
+"""Types of commits that do not do what the tickets say that they name in passing."""
+_TYPE: Final = re.compile(r"[a-z]{1,12}(?=[(:!])")
+_PIECES: Final = re.compile(r"[\s/'\"(\[:,]+")
+_CUT_OFF: Final = {"time": "time was up before all was read", "cap": "there are too many to keep"}
+_ENOUGH: Final = 0.5
+_MAX_STATED: Final = 20
+_MAX_LISTED: Final = 50
+BASIS: Final = (
+    "The share of the rules of evidence that say the same as the verdict: a commit names the task, the files that it"
+    " names were touched, its actual hours are recorded, the base has its commits (tests are assumed to pass then)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCommit:
+    """A commit, what it touched, and whether the base has it."""
+
+    sha: str
+    subject: str
+    paths: tuple[str, ...]
+    is_merged: bool
+
+
+@dataclass(slots=True)
+class TicketCommits:
+    """The commits that a revision reaches, by the tickets that they name.
+
+    Attributes:
+        by_ticket: Those of each id, newest first.
+        unnamed: The ids of those that name none, merges left out, newest first.
+        messages: The subject and body of each that is no merge.
+        newer: The ids of those since a moment, merges too; None when there is no bound.
+        cut_off: Why older ones are missing; empty when none are.
+    """
+
+    by_ticket: Mapping[str, Sequence[NamedCommit]] = field(default_factory=dict[str, Sequence[NamedCommit]])
+    unnamed: Sequence[str] = ()
+    messages: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    newer: frozenset[str] | None = None
+    cut_off: str = "there is no repository"
+
+    def is_merged(self, ticket_id: str) -> bool:
+        """Whether the base has every commit that names a ticket."""
+        return all(one.is_merged for one in self.by_ticket.get(ticket_id, ()))
+
+
+def ids_in(subject: str, body: str, words: TicketVocabulary) -> tuple[str, ...]:
+    """The tickets that a message says a commit is for: those of its subject, and the tasks that a squash lists."""
+    ids = [match[0] for match in words.reference.finditer(subject)]
+    tops, own_type = set(ids), _TYPE.match(subject)
+    if own_type is None or own_type[0] not in _PLANNING:
+        for row in body.splitlines():
+            start = _SQUASH_LINE.match(row)
+            if start and start["type"] not in _PLANNING and (match := words.reference.match(row, start.end())):
+                place: str | None = match[0]
+                while tops and place and place not in tops:  # of a story, only its own tasks
+                    place = words.parent_id(place)
+                ids += [match[0]] if place else []
+    if not ids:
+        ids = [match[0] for match in words.reference.finditer(body)]
+    return tuple(dict.fromkeys(ids))
+
+
+def _branch_ids(subject: str, words: TicketVocabulary) -> tuple[str, ...]:
+    """The tickets that the branches are named by in the message of a merge."""
+    matches = (words.name_start.match(piece) for piece in _PIECES.split(subject))
+    return tuple(dict.fromkeys(match[0] for match in matches if match))
+
+
+def _brought_by(parents: Mapping[str, Sequence[str]], head: str) -> dict[str, str]:
+    """The commit of the first-parent line that brought each commit into it: itself, or a merge."""
+    line = [head]
+    while above := parents.get(line[-1]):
+        line.append(above[0])
+    owner: dict[str, str] = {}
+    for merge in reversed(line):
+        owner[merge] = merge
+        stack = list(parents.get(merge, ())[1:])
+        while stack:
+            sha = stack.pop()
+            if sha not in owner and sha in parents:
+                owner[sha] = merge
+                stack += parents[sha]
+    return owner
+
+
+def read_commits(
+    index: CommitIndex, git: Git, tree: TicketTree, *, revision: str, base: str, since: datetime | None
+) -> TicketCommits:
+    """The commits of `revision`, by the tickets of `tree` that they name."""
+    reason = index.refresh()
+    cut_off = _CUT_OFF[reason] if reason else "the clone is shallow" if git.is_shallow() else ""
+    index.select(Selection(revision=revision))
+    rows = [(sha, parents.split(), subject, body) for sha, parents, subject, body in index.history()]
+    if not rows:
+        return TicketCommits(cut_off="there are no commits")
+    unmerged = set(git.shas(f"{base}..{revision}")) if base else set[str]()
+    owner = _brought_by({sha: parents for sha, parents, _, _ in rows}, rows[0][0])
+    words = tree.vocabulary
+    heads = {re.split("[#*]", pattern)[0] for pattern in words.ids.values()}
+    ids: dict[str, tuple[str, ...]] = {}
+    for sha, parents, subject, body in rows:
+        if any(head in subject or head in body for head in heads):  # far quicker than to look for ids
+            ids_here = _branch_ids(subject, words) if len(parents) > 1 else ids_in(subject, body, words)
+            ids |= {sha: ids_here} if ids_here else {}
+    ids |= {sha: ids[owner[sha]] for sha, *_ in rows if sha not in ids and owner.get(sha) in ids}
+    merges = {sha for sha, parents, _, _ in rows if len(parents) > 1}
+    unnamed = [sha for sha, *_ in rows if sha not in ids and sha not in merges]
+    touched = index.touched_paths(sha for sha, *_ in rows if sha in ids)
+    by_ticket: dict[str, list[NamedCommit]] = {}
+    for sha, _, subject, _ in rows:
+        one = NamedCommit(sha, subject, tuple(touched.get(sha, ())), sha not in unmerged)
+        for ticket_id in ids.get(sha, ()) if sha not in merges else ():
+            by_ticket.setdefault(ticket_id, []).append(one)
+    messages = {sha: (subject, body) for sha, _, subject, body in rows if sha not in merges}
+    newer: frozenset[str] | None = None
+    if since is not None:
+        index.select(Selection(revision=revision, since=since))
+        newer = frozenset(sha for sha, *_ in index.history())
+    return TicketCommits(by_ticket, unnamed, messages, newer, cut_off)
+
+
+@dataclass
+class TaskEvidence:
+    """Holds tickets against commits.
+
+    Attributes:
+        tickets: Those of `tree` that are asked about.
+        commits: What names them.
+        has_path: Whether any commit ever touched a file or folder.
+    """
+
+    tree: TicketTree
+    tickets: Sequence[Ticket]
+    commits: TicketCommits = field(default_factory=TicketCommits)
+    has_path: Callable[[str], bool] = lambda _: False
+
+    @cached_property
+    def _ticket_paths(self) -> frozenset[str]:
+        return frozenset(ticket.path for ticket in self.tree.tickets)
+
+    def is_ticket_path(self, path: str) -> bool:
+        """Whether a ticket lies or lay there; or it is the submodule that they lie in."""
+        words = self.tree.vocabulary
+        if (
+            path in self._ticket_paths
+            or path == ".gitmodules"
+            or any(f"{path}/".startswith(f"{folder}/") for folder in words.folders)
+        ):
+            return True
+        return path.endswith(".md") and words.name_start.match(words.place_name(path)) is not None
+
+    def expected_files(self, ticket: Ticket) -> list[str]:
+        """The files and folders that a ticket names, tickets and what lies outside of the repository left out."""
+        return [
+            name
+            for name in (one.target for one in ticket.targets("file"))
+            if name[0] not in "~/" and not name.startswith("../") and set("*[]{}<>$").isdisjoint(name)
+            if (name.endswith("/") or "." in posixpath.basename(name)) and not self.is_ticket_path(name)
+        ]
+
+    def work_on(self, ticket: Ticket, ticket_id: str = "") -> list[NamedCommit]:
+        """The commits that name `ticket`, or `ticket_id` in its place, and do more than plan."""
+        expected = self.expected_files(ticket)
+
+        def is_work(commit: NamedCommit) -> bool:
+            others = [path for path in commit.paths if not self.is_ticket_path(path)]
+            if len(others) == len(commit.paths):
+                return bool(others)
+            return any(not path.endswith(".md") or any(_fits(path, name) for name in expected) for path in others)
+
+        return [one for one in self.commits.by_ticket.get(ticket_id or ticket.ticket_id, ()) if is_work(one)]
+
+    def files_share(self, expected: Iterable[str], paths: Iterable[str]) -> float | None:
+        """The share of `expected` that is among `paths`; a bare name or a folder cannot lower it. None of none."""
+        touched = list(dict.fromkeys(paths))
+        hits = [name for name in expected if any(_fits(path, name) for path in touched)]
+        misses = [name for name in expected if name not in hits and "/" in name and not name.endswith("/")]
+        return len(hits) / (len(hits) + len(misses)) if hits or misses else None
+
+    def evidence_of(self, ticket: Ticket) -> GitEvidence:
+        """What the history has of a task."""
+        expected, work, through = self.expected_files(ticket), self.work_on(ticket), None
+        for above in self.tree.ancestors(ticket.ticket_id)[:1] if not work else ():
+            # What names only the story counts for the story; for a task of it as far as it touched the task's files.
+            shared = [
+                one
+                for one in self.work_on(ticket, above)
+                if not expected or any(_fits(path, name) for path in one.paths for name in expected)
+            ]
+            share = self.files_share(expected, (path for one in shared for path in one.paths))
+            if shared and (share is None or share >= _ENOUGH):
+                work, through = shared, above
+        paths = list(dict.fromkeys(path for one in work for path in one.paths if not self.is_ticket_path(path)))
+        share = self.files_share(expected, paths)
+        hours = ticket.number("actual") if "actual" in ticket.fields else None
+        return GitEvidence(
+            found=bool(work),
+            commits=tuple(one.sha for one in work[:_MAX_LISTED]),
+            commit_messages=tuple(one_line(one.subject) for one in work[:_MAX_LISTED]),
+            files_modified=tuple(paths),
+            expected_files=tuple(expected),
+            files_match=None if share is None else share >= _ENOUGH,
+            through=through,
+            hours_recorded=bool(hours) if "actual" in ticket.fields else None,
+            merged=all(one.is_merged for one in work) if work else None,
+        )
+
+    def real_status(self, ticket: Ticket, evidence: GitEvidence) -> TicketStatus | None:
+        """The status that the history shows a task to have; None when it cannot be told."""
+        own, stated = evidence.is_found and evidence.through is None, ticket.status
+        rules = (evidence.files_match, evidence.hours_recorded, evidence.merged)
+        match stated:
+            case "done" if not evidence.is_found:
+                expected = [name for name in evidence.expected_files if "/" in name]
+                if sum(map(self.has_path, expected)) > len(expected) * _ENOUGH:
+                    return "done"
+                claims = (_TYPE.match(one.subject) for one in self.commits.by_ticket.get(ticket.ticket_id, ()))
+                is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
+                return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
+            case "todo" | "in_progress" if own:
+                parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+                rows = parent.targets("child") if parent else ()
+                is_listed = any(one.target == ticket.ticket_id and one.status == "done" for one in rows)
+                is_complete = evidence.files_match is not False if is_listed else False not in rules
+                return "done" if is_complete else "in_progress"
+            case _:
+                return stated
+
+    def judge(self, ticket: Ticket) -> tuple[TaskVerdict, TicketStatus] | None:
+        """The verdict on a task, and the status that the history shows; None when that cannot be told."""
+        evidence = self.evidence_of(ticket)
+        real, stated = self.real_status(ticket, evidence), ticket.status
+        if real is None or stated is None or ticket.ticket_id in self.tree.same_id:
+            return None
+        is_named = evidence.is_found and evidence.through is None
+        rules = (is_named, evidence.files_match, evidence.hours_recorded, evidence.merged)
+        applicable = [rule for rule in rules if rule is not None]
+        share = applicable.count(True) / len(applicable)
+        verdict: Verdict = "accurate"
+        confidence: float | None = share if stated == "done" else None
+        problem = fix = None
+        if real != stated:
+            verdict = "ticket_ahead_of_reality" if stated == "done" else "reality_ahead_of_ticket"
+            confidence = 1 - share if stated == "done" else share
+            first_shas = first_of([short_sha(sha) for sha in evidence.commits], 3)
+            naming = plural(len(evidence.commits), "commit names", "commits name")
+            problem = f"It says {STATUS_WORDS[stated]}; {naming} it, and did more than plan: {first_shas}."
+            fix = f"Say that it is {STATUS_WORDS[real]}."
+            if stated == "done":
+                problem = "It says done; no commit that does more than plan names it."
+                fix = "Say that it is not begun, or name it in the commit that did it."
+        elif stated == "todo" and not evidence.is_found:
+            confidence = 1 - share
+        status = ticket.fields.get("status")
+        one = TaskVerdict(
+            task_id=ticket.ticket_id,
+            path=ticket.path,
+            line=status.line if status else ticket.line,
+            ticket_status=stated,
+            git_evidence=evidence,
+            verdict=verdict,
+            confidence=None if confidence is None else round(confidence, 2),
+            problem=problem,
+            fix=fix,
+        )
+        return one, real
+
+
+STATUS_WORDS: Final[Mapping[TicketStatus, str]] = {
+    "todo": "not begun", "in_progress": "in progress", "blocked": "blocked", "done": "done", "cancelled": "cancelled",
+}  # fmt: skip
+
+
+def _fits(path: str, name: str) -> bool:
+    """Whether `path` is the file, or in the folder, that a ticket calls `name`, from the root or by its last parts."""
+    return f"/{name}" in f"/{path}" if name.endswith("/") else f"/{path}".endswith(f"/{name}")
+
+
+def tickets_below(tree: TicketTree, target: str) -> tuple[Ticket, ...]:
+    """The tickets that `target` means, with all that is part of them; every one when it is empty.
+
+    Raises:
+        MissingFile: There are none.
+        InvalidInput: It cannot be one.
+    """
+    every = tuple(tree.by_id[key] for key in sorted(tree.by_id, key=id_order))
+    path = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
+    if path in {"", "."}:
+        return every
+    inside = tuple(ticket for ticket in every if ticket.path.startswith(f"{path}/"))
+    if inside and all(posixpath.dirname(ticket.path) != path for ticket in inside):  # no ticket is named by the folder
+        return inside
+    top = find_ticket(tree, target).ticket_id
+    return tuple(one for one in every if top == one.ticket_id or top in tree.ancestors(one.ticket_id))
+
+
+def with_evidence(
+    tree: TicketTree,
+    report: SkillReport,
+    deadline: RunDeadline,
+    *,
+    workspace: Workspace,
+    query: TaskQuery,
+    cache_dir: Path | None,
+    work: Callable[[TaskEvidence, SkillReport], None],
+) -> None:
+    """Do `work` on the tickets that `query` means and the commits of HEAD, or of the branch that it names.
+
+    Without a repository there are no commits, which the report says.
+
+    Raises:
+        RetinueError: There is no such ticket, or no such base.
+    """
+    try:
+        git, head = open_repository(workspace, report, deadline)
+        branches = {one.name for one in git.branches()}
+    except (MissingFile, AccessDenied, NotInstalled, Unavailable) as error:
+        report.warn(
+            "missing_data",
+            f"There is no history to hold tickets against: {quote(error.message)}.",
+            impact="No task is judged by its commits; only what tickets say of each other is compared.",
+            recovery=error.hint,
+        )
+        work(TaskEvidence(tree, tickets_below(tree, query.target)), report)
+        report.figures["metadata"] = commands_run(None)
+        return
+    is_branch, base = query.target in branches, query.base or git.default_base() or ""
+    with CommitIndex(git, cache_dir, check=deadline.check) as index:
+        since = parse_bound(query.since, "since") if isinstance(query, DriftQuery) else None
+        revision = query.target if is_branch and query.target != head.branch else "HEAD"
+        commits = read_commits(index, git, tree, revision=revision, base=base, since=since)
+        branch_ids = _branch_ids(query.target, tree.vocabulary)
+        if is_branch and not branch_ids:
+            tickets = [tree.by_id[key] for key in commits.by_ticket if key in tree.by_id and not commits.is_merged(key)]
+        else:
+            tickets = tickets_below(tree, branch_ids[-1] if is_branch else query.target)
+        if commits.cut_off and head.sha and not git.is_shallow():
+            report.warn(
+                "incomplete_context",
+                f"Older commits are missing: {commits.cut_off}.",
+                impact="Tasks that say done, and that none of the commits read names, are not judged.",
+                recovery="Allow more time, or ask again: what was read is remembered.",
+            )
+        if not base:
+            report.note("There is no main branch to measure against, so every commit counts as merged.")
+        _warn_of_state(git, tree, report)
+        work(TaskEvidence(tree, tickets, commits, index.has_path), report)
+    report.figures["metadata"] = commands_run(git)
+
+
+def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
+    """Warn of tickets that are in a submodule or in conflict, and say which changes are not committed."""
+    root = Path(git.root)
+    folders = {Path(ticket.path).parent for ticket in tree.tickets}
+    above = {place for folder in folders for place in (folder, *folder.parents)} - {Path()}
+    submodules = sorted(place.as_posix() for place in above if (root / place / ".git").exists())
+    if submodules:
+        report.warn(
+            "incomplete_context",
+            f"Tickets lie in a repository of their own: {first_of(map(code, submodules), 3)}.",
+            impact="The commits of that one are not read: only those of the repository around it are evidence.",
+            recovery="Ask in the work tree of each repository to have its own commits.",
+        )
+    if git.is_bare():
+        return
+    status = git.status()
+    paths = {ticket.path for ticket in tree.tickets}
+    unmerged = [one.path for one in status.unmerged if one.path in paths]
+    if unmerged:
+        report.warn(
+            "degraded_analysis",
+            f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}.",
+            impact="What both sides say of them stands in these files, and the first counts.",
+            recovery="Resolve the conflict, then ask again.",
+        )
+    changed = {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths
+    if changed:
+        report.note(f"{plural(len(changed), 'ticket has', 'tickets have')} changes that are not committed; they count.")
+
+
+def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
+    """Hold every task against the commits, and say where they differ (G10)."""
+    words = evidence.tree.vocabulary
+    leaf_kinds = words.ids.keys() - set(words.parents.values())
+    tasks = [ticket for ticket in evidence.tickets if ticket.kind in leaf_kinds]
+    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in tasks}
+    verdicts = [one[0] for one in results.values() if one]
+    left_out = [key for key, one in results.items() if one is None]
+    counts = Counter(one.verdict for one in verdicts)
+    ahead, behind = counts["ticket_ahead_of_reality"], counts["reality_ahead_of_ticket"]
+    report.figures |= {
+        "validated_tasks": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in verdicts],
+        "summary": {
+            "total_tasks": len(verdicts),
+            "accurate": counts["accurate"],
+            "ticket_ahead": ahead,
+            "reality_ahead": behind,
+            "drift_count": ahead + behind,
+        },
+        "not_judged": left_out,
+        "confidence_basis": BASIS,
+    }
+    report.add_subjects([one.task_id for one in verdicts if one.verdict != "accurate"])
+    text = f"Of {plural(len(verdicts), 'task')} {counts['accurate']:,} say what the commits show"
+    report.add("tasks", f"{text}, {ahead:,} say more, and {behind:,} say less.")
+    drifted = [one for one in verdicts if one.problem]
+    for one in drifted[:_MAX_STATED]:
+        report.add(one.task_id, f"{code(one.task_id)}: {quote(one.problem or '')}", source=f"{one.path}:{one.line}")
+    if left_out:
+        why = (
+            evidence.commits.cut_off or "they say no status that is known, share their id, or no commit names a ticket"
+        )
+        report.note(f"{plural(len(left_out), 'task')} cannot be judged ({why}): {first_of(map(code, left_out), 5)}.")
+    through = [one.task_id for one in verdicts if one.git_evidence.through]
+    if through:
+        some = first_of(map(code, through), 5)
+        report.note(f"Commits name only what these are part of, and touched the files that they name: {some}.")
+    rows = [
+        (one.task_id, one.ticket_status, one.verdict, len(one.git_evidence.commits), f"{one.path}:{one.line}")
+        for one in sorted(verdicts, key=lambda one: one.verdict == "accurate")
+    ]
+    report.add_table("Tasks", ("task", "status", "verdict", "commits", "place"), rows)
