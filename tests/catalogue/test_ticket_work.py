@@ -161,18 +161,32 @@ def test_no_text_takes_long_to_mask(piece: str) -> None:
 
 def test_what_keeps_tickets_from_being_judged_whole_is_a_warning(tree: TicketTree, tmp_path: Path) -> None:
     (tmp_path / "docs/tickets/again.md").write_text(TASK, encoding="utf-8")
-    (tmp_path / "docs/tickets/broken.md").write_bytes(b"\0\1\2" * 100)
-    reports: list[int] = []
+    (tmp_path / "docs/tickets/STORY-0001.2.9.md").write_bytes(b"\0\1\2" * 100)
+    (tmp_path / "docs/tickets/notes.md").write_bytes(b"\0\1\2" * 100)
     run = LocalContext(workspace=Workspace(tmp_path))
-    report = asyncio.run(
-        run_on_tickets(run, "test", lambda tree, _report, _deadline: reports.append(len(tree.tickets)))
-    )
-    assert reports == [4]
+    report = asyncio.run(run_on_tickets(run, "test", lambda _tree, _report, _deadline: None))
     assert {warning.type for warning in report.warnings} == {"missing_data", "degraded_analysis"}
     texts = " ".join(warning.message for warning in report.warnings)
-    assert "broken.md" in texts
+    assert "STORY-0001.2.9.md" in texts
     assert "TASK-0001.2.3.1 is also the id of" in texts
+    assert "notes.md" not in texts
+    assert any("notes.md" in note for note in report.notes)
     assert all(warning.impact and warning.recovery for warning in report.warnings)
+
+
+@pytest.mark.parametrize(("ticket", "count"), [("STORY-0001.2.3", 2), ("TASK-0001.2.3.1", 2), ("EPIC-0001.2", 3)])
+def test_of_one_ticket_only_what_is_above_and_below_it_is_a_warning(
+    tree: TicketTree, tmp_path: Path, ticket: str, count: int
+) -> None:
+    (tmp_path / "docs/tickets/again.md").write_text(TASK, encoding="utf-8")
+    (tmp_path / "docs/tickets/STORY-0001.2.9.md").write_bytes(b"\0\1\2" * 100)
+    (tmp_path / "docs/tickets/STORY-0007.1.1.md").write_bytes(b"\0\1\2" * 100)
+    run = LocalContext(workspace=Workspace(tmp_path))
+    work = run_on_tickets(run, "test", lambda tree, _report, _deadline: find_ticket(tree, ticket))
+    warnings = asyncio.run(work).warnings
+    assert sum("TASK-0001.2.3.1" in one.message for one in warnings) == 2
+    assert sum("STORY-0001.2.9" in one.message for one in warnings) == count - 2
+    assert not any("STORY-0007" in one.message for one in warnings)
 
 
 def test_time_that_is_up_leaves_a_partial_tree(tree: TicketTree, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
+from retinue.contract.finding import Finding
 from retinue.contract.names import nearest
 from retinue.contract.sanitize import check_branch_name
 from retinue.errors import InvalidInput, MissingFile
@@ -46,7 +47,7 @@ async def run_on_tickets(
     Args:
         run: Whose workspace.
         skill: For which skill.
-        work: Fills the report. When it gives a ticket, the answer is of that alone, and so are the warnings.
+        work: Fills the report. When it gives a ticket, the answer and the warnings are of it, what is above and below.
 
     Raises:
         MissingFile: There is no ticket.
@@ -65,8 +66,22 @@ async def run_on_tickets(
 
 def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
-    serious = [finding for finding in check_tickets(tree) if finding.rule in _INCOMPLETE]
-    serious = [finding for finding in serious if only is None or finding.file == only.path]
+    words, ids = tree.vocabulary, {ticket.path: ticket.ticket_id for ticket in tree.tickets}
+    above: set[str] = set()
+    below: set[str | None] = set()
+    if only is not None:
+        above = set(tree.ancestors(only.ticket_id))
+        below = {key for key in tree.by_id if only.ticket_id in (key, *tree.ancestors(key))}
+    serious: list[Finding] = []
+    for finding in check_tickets(tree) if only is None or only.ticket_id else only.findings:
+        match = words.name_start.match(words.place_name(finding.file or ""))
+        key = ids.get(finding.file or "") or (match[0] if match else "")
+        if finding.rule not in _INCOMPLETE:
+            continue
+        if not key and finding.rule != "ticket/bad-id":
+            report.note(f"{code(finding.file or '')}, which is not named as a ticket, was not read.")
+        elif only is None or key in above or key in below or words.parent_id(key) in below:
+            serious.append(finding)
     for finding in serious[:_MOST_WARNINGS]:
         place = f"{finding.file}:{finding.line}" if finding.line else str(finding.file)
         report.warn(
