@@ -78,7 +78,8 @@ class DiscoveryOrchestrator:
     @retinue.skill(
         **_ASKS,
         examples=phrases("""
-            discovery for the initiative INIT-0001; run discovery on INIT-0001; have the whole initiative looked at
+            discovery for the initiative INIT-0001; run discovery on INIT-0001;
+            check initiative `INIT-0001` for gaps; what gaps has `INIT-0001`; have the whole initiative looked at
             from every side; discover what the initiative still needs before epics are written
         """),
     )
@@ -89,6 +90,7 @@ class DiscoveryOrchestrator:
             str,
             Field(
                 max_length=400,
+                pattern=r"^$|[0-9/\\]",
                 description="The initiative, such as INIT-0001; empty for the only one.",
                 json_schema_extra={"default": ""},  # filled in before it is called
             ),
@@ -104,7 +106,8 @@ class DiscoveryOrchestrator:
     @retinue.skill(
         **_ASKS,
         examples=phrases("""
-            discovery for the epic EPIC-0001.2; run discovery on EPIC-0001.2; have the whole epic looked at from every
+            discovery for the epic EPIC-0001.2; run discovery on EPIC-0001.2;
+            check epic `EPIC-0001.2` for gaps; what gaps has `EPIC-0001.2`; have the whole epic looked at from every
             side; discover what the epic still needs before stories are written
         """),
         samples=(Sample(title="An epic", parameters={"target": "EPIC-0001.2"}, answer=_ANSWER),),
@@ -120,7 +123,8 @@ class DiscoveryOrchestrator:
     @retinue.skill(
         **_ASKS,
         examples=phrases("""
-            discovery for the story STORY-0001.2.3; run discovery on STORY-0001.2.3; have the whole story looked at
+            discovery for the story STORY-0001.2.3; run discovery on STORY-0001.2.3;
+            check story `STORY-0001.2.3` for gaps; what gaps has `STORY-0001.2.3`; have the whole story looked at
             from every side; discover what the story still needs before tasks are written
         """),
     )
@@ -135,7 +139,8 @@ class DiscoveryOrchestrator:
     @retinue.skill(
         **_ASKS,
         examples=phrases("""
-            discovery for the task TASK-0001.2.3.4; run discovery on TASK-0001.2.3.4; discover what the task still
+            discovery for the task TASK-0001.2.3.4; run discovery on TASK-0001.2.3.4;
+            check task `TASK-0001.2.3.4` for gaps; what gaps has `TASK-0001.2.3.4`; discover what the task still
             needs before somebody takes it
         """),
     )

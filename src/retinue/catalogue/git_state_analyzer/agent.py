@@ -70,7 +70,8 @@ _COMMIT_EXAMPLES: Final = phrases("""
     last release; what else has he changed; who did that and when; who broke `login.py`; number of commits since the
     release; list the commits by `Ben`; what changed between v1.0 and v1.1; what is the difference between v1.0 and
     v1.1; when was `SESSION_TIMEOUT` introduced; compare the releases 1.0 and 1.1; who are the top 3 contributors;
-    what landed between 1.0 and 1.1; commits by everybody except `Ben`; who made the release 1.0
+    what landed between 1.0 and 1.1; commits by everybody except `Ben`; who made the release 1.0; which commits name the
+    task `TASK-0001`
 """)
 
 

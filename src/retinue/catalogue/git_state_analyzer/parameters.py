@@ -164,6 +164,7 @@ class TaskQuery(Model):
         str,
         Field(
             max_length=400,
+            pattern=r"^$|[0-9/\\]",
             json_schema_extra={"default": ""},
             description="The tickets: an id such as STORY-0001.2.3 with all that is part of it, a file or folder, or a"
             " branch, whose commits then count too; empty means all of them.",

@@ -66,7 +66,8 @@ class RequirementsInterviewer:
         **_OPTIONS,
         examples=phrases("""
             interview me about a new initiative; ask me what the new initiative needs; work out an initiative with me;
-            help me to put a new initiative into words; question me until the initiative can be written down
+            help me to put a new initiative into words;
+            write a new initiative with me; question me until the initiative can be written down
         """),
         samples=(Sample(title="The first answer", parameters=_FIRST, answer=_FIRST_STEP),),
     )
@@ -81,7 +82,8 @@ class RequirementsInterviewer:
         **_OPTIONS,
         examples=phrases("""
             interview me about a new epic; ask me what the new epic below `INIT-0001` needs; work out an epic with me;
-            help me to put a new epic into words; question me until the epic can be written down
+            help me to put a new epic into words;
+            write a new epic with me; question me until the epic can be written down
         """),
     )
     async def epic(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
@@ -95,7 +97,8 @@ class RequirementsInterviewer:
         **_OPTIONS,
         examples=phrases("""
             interview me about a new story; ask me what the new user story in `EPIC-0001.2` needs; work out a user story
-            with me; help me to put a new story into words; question me until the story can be written down; gather the
+            with me; help me to put a new story into words;
+            write a new story with me; question me until the story can be written down; gather the
             requirements of a new story from me
         """),
     )
@@ -110,7 +113,8 @@ class RequirementsInterviewer:
         **_OPTIONS,
         examples=phrases("""
             interview me about a new task; ask me what the new task of `STORY-0001.2.3` needs; work out a task with me;
-            help me to put a new task into words; question me until the task can be written down
+            help me to put a new task into words;
+            write a new task with me; question me until the task can be written down
         """),
     )
     async def task(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:

@@ -34,6 +34,7 @@ TicketTarget = Annotated[
     Field(
         min_length=1,
         max_length=400,
+        pattern=r"[0-9/\\]",  # so that no other word of a goal is taken for it
         description="The ticket: its id such as STORY-0001.2.3, its file or folder, or a branch that is named by it.",
     ),
 ]

@@ -41,6 +41,7 @@ _BARE_NEGATIONS: Final = NEGATIONS | {word.partition("'")[0] for word in NEGATIO
 _MAX_CHARS: Final = 2_000
 _BOILERPLATE: Final = re.compile(r"\bnot for [^.;]*|\bReturns:?(?= )|\bUse it\b")
 """What a description says that a skill does not do, and how the sentences begin that each description has."""
+_NUMBERED: Final = re.compile(r"`?\b([A-Z]{3,12})-[0-9][0-9.]*\b`?")
 _VALUE: Final = re.compile(
     r"`[^`\n]+`|\{\w+\}|(?<![\w/.-])[\w-]*(?:[/\\._]+\w[\w-]*)+(?:\(\))?|\b[a-z]+(?:[A-Z]\w*)+|(?<![\w.-])v?\d[\d.:/-]*(?!\w)"
 )
@@ -240,8 +241,11 @@ def _negated_pairs(text: str) -> list[str]:
 
 
 def strip_values(text: str) -> str:
-    """`text` without names of files and code, numbers, dates and quotes: what is asked about, and no topic."""
-    return _VALUE.sub(" ", text)
+    """`text` without names of files and code, numbers, dates and quotes: what is asked about, and no topic.
+
+    Of an id such as STORY-0001.2 its word stays.
+    """
+    return _VALUE.sub(" ", _NUMBERED.sub(r"\1 ", text))
 
 
 def similar_example(skill: Skill, clause: str) -> str:
