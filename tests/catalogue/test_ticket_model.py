@@ -436,3 +436,19 @@ def test_a_parent_may_be_a_link_to_its_file_or_folder(link: str) -> None:
 def test_hostile_lines_are_read_in_time_that_grows_with_their_length(text: str) -> None:
     one = ticket(f"# BUG-0001: A\n\nStatus: open\nProgress: {text}\n\n## Dependencies\n\n- {text}\n", "BUG-0001.md")
     assert one.status == "todo"
+
+
+def test_the_order_of_its_own_parts_is_nothing_that_a_ticket_waits_for(tmp_path: Path) -> None:
+    folder = tmp_path / "docs/tickets"
+    folder.mkdir(parents=True)
+    order = "## Dependencies\n\n- **STORY-0001.2.2** depends on STORY-0001.2.1\n- EPIC-0001.1\n"
+    (folder / "EPIC-0001.2.md").write_text(
+        f"# EPIC-0001.2: Fast\n\n**Status**: 📝 Planning\n\n{order}", encoding="utf-8"
+    )
+    for number in (1, 2):
+        text = f"# STORY-0001.2.{number}: A part\n\n**Status**: Not Started\n**Requires**: EPIC-0001.2\n"
+        (folder / f"STORY-0001.2.{number}.md").write_text(text, encoding="utf-8")
+    tree = read_tickets(Workspace(tmp_path))
+    assert tree.requires["EPIC-0001.2"] == ["EPIC-0001.1"]
+    assert tree.by_id["EPIC-0001.2"].status == "todo"
+    assert "ticket/dependency-circle" not in {finding.rule for finding in check_tickets(tree)}

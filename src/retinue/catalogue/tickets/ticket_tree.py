@@ -64,7 +64,11 @@ class TicketTree:
         children: dict[str, list[str]] = {}
         for key in sorted(parents, key=id_order):
             children.setdefault(parents[key], []).append(key)
-        requires = {key: [one.target for one in ticket.targets("requires")] for key, ticket in by_id.items()}
+        # What stands among its dependencies and is part of it says in which order that is done.
+        requires = {
+            key: [one.target for one in ticket.targets("requires") if key not in _ancestors(parents, one.target)]
+            for key, ticket in by_id.items()
+        }
         for key, ticket in by_id.items():
             for one in ticket.targets("blocks"):
                 if one.target in requires and key not in requires[one.target]:
@@ -74,12 +78,16 @@ class TicketTree:
 
     def ancestors(self, ticket_id: str) -> list[str]:
         """What it is part of, the nearest first; in a circle each once."""
-        above: list[str] = []
-        place = self.parents.get(ticket_id)
-        while place is not None and place not in above and place != ticket_id:
-            above.append(place)
-            place = self.parents.get(place)
-        return above
+        return _ancestors(self.parents, ticket_id)
+
+
+def _ancestors(parents: Mapping[str, str], ticket_id: str) -> list[str]:
+    above: list[str] = []
+    place = parents.get(ticket_id)
+    while place is not None and place not in above and place != ticket_id:
+        above.append(place)
+        place = parents.get(place)
+    return above
 
 
 def id_order(ticket_id: str) -> tuple[tuple[int, str], ...]:
