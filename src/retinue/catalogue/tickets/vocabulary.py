@@ -215,10 +215,14 @@ class TicketVocabulary(Model):
         if inside:
             return headings[max(inside, key=len)], True
         mixed = set(words.split())
-        for key in self.sections if len(mixed) > 1 else ():
-            if mixed <= {word for title, section in headings.items() if section == key for word in title.split()}:
+        for key, own in self._section_words.items() if len(mixed) > 1 else ():
+            if mixed <= own:
                 return key, False
         return "", True
+
+    @cached_property
+    def _section_words(self) -> Mapping[str, frozenset[str]]:
+        return {key: frozenset(" ".join(map(fold_words, titles)).split()) for key, titles in self.sections.items()}
 
 
 def _as_regex(pattern: str) -> str:
