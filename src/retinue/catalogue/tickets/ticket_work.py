@@ -79,7 +79,7 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
         key = ids.get(finding.file or "") or (match[0] if match else "")
         if finding.rule not in _INCOMPLETE:
             continue
-        if not key and finding.rule != "ticket/bad-id":
+        if not key and finding.rule != "ticket/bad-id" and only is None:
             report.note(f"{code(finding.file or '')}, which is not named as a ticket, was not read.")
         elif only is None or key in above or key in below or words.parent_id(key) in below:
             serious.append(finding)
@@ -120,7 +120,7 @@ def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
     ticket = ticket or tree.by_id.get(ticket_id)
     if ticket is None and ticket_id:
         near = nearest(ticket_id, tree.by_id)
-        hint = f"There are {', '.join(near)}." if near else "`retinue tickets next` lists those that are open."
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`retinue tickets next` lists those that are open."
         raise MissingFile(
             f"There is no ticket {ticket_id}.", hint=hint, path=target, detail={"suggestions": list(near)}
         )
