@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from retinue.agents.port import RunContext
-from retinue.catalogue._prose import code, quote
+from retinue.catalogue._prose import code, first_of, quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, in_cancellable_thread
 from retinue.contract.event import Progress
@@ -74,15 +74,18 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
         above = set(tree.ancestors(only.ticket_id))
         below = {key for key in tree.by_id if only.ticket_id in (key, *tree.ancestors(key))}
     serious: list[Finding] = []
+    others: list[str] = []
     for finding in check_tickets(tree) if only is None or only.ticket_id else only.findings:
         match = words.name_start.match(words.place_name(finding.file or ""))
         key = ids.get(finding.file or "") or (match[0] if match else "")
         if finding.rule not in _INCOMPLETE:
             continue
         if not key and finding.rule != "ticket/bad-id" and only is None:
-            report.note(f"{code(finding.file or '')}, which is not named as a ticket, was not read.")
+            others.append(code(finding.file or ""))
         elif only is None or key in above or key in below or words.parent_id(key) in below:
             serious.append(finding)
+    if others:
+        report.note(f"Not read, and not named as tickets: {first_of(others, _MOST_WARNINGS)}.")
     for finding in serious[:_MOST_WARNINGS]:
         place = f"{finding.file}:{finding.line}" if finding.line else str(finding.file)
         report.warn(
