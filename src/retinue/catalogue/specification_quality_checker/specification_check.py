@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,15 +10,15 @@ from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket
-from retinue.catalogue.tickets.judgement import CriterionJudgement
+from retinue.catalogue.tickets.judgement import judge_criteria
+from retinue.llm.models import Models
 
 from .parameters import SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection
 from .statements import SpecStatement, read_statements, vague_words
 
 _MOST_ISSUES: Final = 500
 _MOST_SENTENCES: Final = 5
-_LEAST_WORDS: Final = 40
-"""Of fewer words nothing is said about their language."""
+_LEAST_WORDS: Final = 40  # of fewer nothing is said about their language
 _LEAST_SHARE: Final = 0.12
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
@@ -37,6 +37,7 @@ class SpecificationCheck:
     statements: list[SpecStatement] = field(default_factory=list[SpecStatement])
     issues: list[SpecIssue] = field(default_factory=list[SpecIssue])
     checks: list[str | None] = field(default_factory=list[str | None])
+    not_judged: list[str] = field(default_factory=list[str])
 
     def examine(self, deadline: RunDeadline) -> None:
         """Find what the dictionary and the rules can."""
@@ -62,27 +63,27 @@ class SpecificationCheck:
         said |= {"location": f"{self.ticket.path}:{line}", "context": one_line(context)}
         self.issues.append(SpecIssue(**said, problem=one_line(problem) or rule.problem))
 
-    def open_criteria(self) -> Mapping[str, SpecRule]:
-        """The criteria that the sections are about, and that no rule has found unmet."""
+    async def judge(self, report: SkillReport, models: Models | None, **asked: Any) -> None:
+        """Have a model judge the criteria that the sections are about, and that no rule has found unmet."""
         there, unmet = {one.section for one in self.statements}, {one.category for one in self.issues}
-        criteria = (one for one in self.rubric.criteria if one.category not in unmet)
-        return {one.id: one for one in criteria if not there.isdisjoint(one.sections)}
+        criteria = {one.id: one for one in self.rubric.criteria if not there.isdisjoint(one.sections)}
+        texts = {key: one.text for key, one in criteria.items() if one.category not in unmet}
+        judgements = await judge_criteria(texts, self.ticket.text, report, models=models, **asked)
+        self.not_judged = [key for key in texts if key not in judgements]
+        for key, judgement in judgements.items():
+            self.checks.append(None)
+            if not judgement.is_met:
+                line = next(one.line for one in self.statements if one.section in criteria[key].sections)
+                self._add(criteria[key], line, term=key, context=judgement.quotation, problem=judgement.reason)
 
-    def add_judgement(self, criterion: SpecRule, judgement: CriterionJudgement) -> None:
-        """Count what a model judged."""
-        self.checks.append(None)
-        if not judgement.is_met:
-            line = next(one.line for one in self.statements if one.section in criterion.sections)
-            self._add(criterion, line, term=criterion.id, context=judgement.quotation, problem=judgement.reason)
-
-    def fill(self, report: SkillReport, not_judged: Sequence[str]) -> None:
+    def fill(self, report: SkillReport) -> None:
         """Say all of it."""
         formula, ticket = self.rubric.formula, self.ticket
         issues = sorted(self.issues, key=lambda one: -formula.penalties[one.severity])
         by_section = Counter([*(one.section for one in self.statements), *self.checks])
         checkpoints = by_section.total()
         score = formula.score(issues, checkpoints)
-        level = formula.level(score)
+        level = next((level for level, least in formula.bands.items() if score >= least), "not_ready")
         report.source, name = f"{ticket.path}:{ticket.line}", code(ticket.ticket_id or ticket.path)
         counts = f"{plural(len(issues), 'issue')} in {plural(checkpoints, 'checkpoint')}"
         report.add("score", f"{name} scores {score} of 100 ({level.replace('_', ' ')}): {counts}.")
@@ -101,24 +102,18 @@ class SpecificationCheck:
             f"Mend {key.replace('_', ' ')}: {plural(count, 'issue')}, the first at {first[key].location}."
             for key, count in by_category.most_common()
         ]
-        by_severity = dict(Counter(one.severity for one in issues))
         report.figures = {
-            "ticket_id": ticket.ticket_id,
-            "quality_score": score,
-            "quality_level": level,
-            "agent_ready": level == "agent_ready",
-            "issues": [one.to_json() for one in issues[:_MOST_ISSUES]],
+            "ticket_id": ticket.ticket_id, "quality_score": score, "quality_level": level,
+            "agent_ready": level == "agent_ready", "issues": [one.to_json() for one in issues[:_MOST_ISSUES]],
             "section_scores": {
                 key: formula.score((one for one in issues if one.section == key), count)
-                for key, count in by_section.items()
-                if key
+                for key, count in by_section.items() if key
             },
-            "summary": {"total_issues": len(issues), "by_category": dict(by_category), "by_severity": by_severity},
-            "recommendations": advice,
-            "rubric": self.rubric.name.to_json(),
+            "summary": {"total_issues": len(issues), "by_category": dict(by_category),
+                        "by_severity": dict(Counter(one.severity for one in issues))},
+            "recommendations": advice, "rubric": self.rubric.name.to_json(), "not_judged": self.not_judged,
             "formula": {"id": formula.id, "text": formula.text, "checkpoints": checkpoints},
-            "not_judged": list(not_judged),
-        }
+        }  # fmt: skip
         words = [word.casefold() for one in self.statements for word in _WORD.findall(one.prose)]
         known_words = sum(map(set(self.rubric.language_words).__contains__, words))
         if len(words) >= _LEAST_WORDS and known_words < _LEAST_SHARE * len(words):

@@ -23,10 +23,8 @@ _FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*$", 
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,3}[.)])[ \t]+(?:\[.\][ \t]+)?")
 _APART: Final = re.compile(r"\s*(?:#|[-=|: \t]*\Z)")
 _LABEL: Final = re.compile(r"\s*(?:\*\*|__)?([^*_:\n]{1,80})(?::(?:\*\*|__)?|(?:\*\*|__)[ ]?:)(?=\s)")
-_STEP_WITHIN: Final = 5_000
-"""How many characters after one step of a scenario the next is looked for."""
-_NEAR: Final = 150
-"""Characters on each side of a word in which something counts for it."""
+_STEP_WITHIN: Final = 5_000  # characters after one step of a scenario, in which the next is looked for
+_NEAR: Final = 150  # characters on each side of a word, in which something counts for it
 _AMOUNT: Final = re.compile(r"(?<![\w.-])[0-9]{1,9}(?:[.,][0-9]{1,9})?[ ]?(?:[+%*`(]|[-\u2013][0-9]{1,9}|[^\W\d_])")
 _BRACKETS: Final = re.compile(r"\([^()\n]{1,400}\)")
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|\*|\Z)")
@@ -35,20 +33,14 @@ _NEIGHBOUR: Final = re.compile(r"[\w'-]+|/")
 
 @dataclass(frozen=True, slots=True)
 class SpecStatement:
-    """A paragraph, an item, a row of a table or a step of a scenario, from `line` on.
-
-    Attributes:
-        prose: `raw` with blanks for names, code and quotations, and as long.
-        section: Where it stands, if that is one of those that have a score.
-        is_aside: It gives a reason, or tells what is done already.
-    """
+    """A paragraph, an item, a row of a table or a step of a scenario, from `line` on."""
 
     raw: str
-    prose: str
+    prose: str  # as long, with blanks for names, code and quotations
     line: int
     section: SpecSection | None
     is_step: bool
-    is_aside: bool = False
+    is_aside: bool = False  # it gives a reason, or tells what is done already
 
 
 def read_statements(ticket: Ticket, rubric: SpecificationRubric) -> list[SpecStatement]:
