@@ -6,14 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from retinue.catalogue._names import FileNames, is_test_or_vendored, read_names
+from retinue.catalogue._names import is_test_or_vendored, read_names
 from retinue.catalogue._prose import one_line
 from retinue.catalogue._report import plural
 from retinue.catalogue.tickets import Ticket
 from retinue.tools.search.bm25 import Bm25
 
 from .parameters import PatternReuse, ReusablePattern
-from .review import FINISHED, Reviewer, content, rows_of
+from .review import FINISHED, Reviewer, content
 
 _MOST: Final = 8
 _SHARED: Final = 2  # words that a name has in common with a ticket before it is said to be available
@@ -27,28 +27,24 @@ _BANDS: Final = ((10.0, "all exist"), (7.0, "mostly existing"), (4.0, "mixed"), 
 
 
 class ReuseFinder:
-    """Knows the fixtures, helpers and tests of the project whose tickets a reviewer has reviewed.
+    """Knows the fixtures, helpers and tests of the project whose tickets `reviewer` has reviewed.
 
-    Args:
-        reviewer: Whose tickets; what they plan although it exists becomes an issue of his.
-        cache_dir: Where what was read of a tree is kept between runs; None keeps nothing.
+    What those plan although it exists becomes an issue of his. In `cache_dir` is kept what was read of a tree.
     """
 
     def __init__(self, reviewer: Reviewer, cache_dir: Path | None) -> None:
-        self.reviewer = reviewer
+        self.reviewer, self.source = reviewer, cache(reviewer.source)
+        self.fixtures, self.helpers, self.tests = dict[str, str](), dict[str, str](), dict[str, list[str]]()
         files, is_complete = read_names(reviewer.workspace, cache_dir)
         if not is_complete:
             reviewer.report.note("There was no time to read the names of all code: more may be there to reuse.")
-        self.fixtures = {name: path for path, one in files.items() for name in one.fixtures}
-        self.tests = {path: names for path, one in files.items() if (names := _tests_in(one))}
-        self.helpers = {
-            name: path
-            for path, one in files.items()
-            if path.endswith(".py") and not is_test_or_vendored(path)
-            for name in one.tops
-            if name.islower() and not name.startswith("_")
-        }
-        self.source = cache(reviewer.source)
+        for path, one in files.items():
+            self.fixtures |= dict.fromkeys(one.fixtures, path)
+            functions = (*one.tops, *(name.rpartition(".")[2] for name in one.members))
+            if tests := [name for name in functions if name.startswith("test_")]:
+                self.tests[path] = tests
+            if path.endswith(".py") and not is_test_or_vendored(path):
+                self.helpers |= {name: path for name in one.tops if name.islower() and not name.startswith("_")}
 
     def place(self, name: str, path: str) -> ReusablePattern:
         """Where a name is defined, and the first line of its docstring."""
@@ -66,29 +62,26 @@ class ReuseFinder:
         mentions = {*_CODE_NAME.findall(text), *_NAME.findall(text)}
         steps = (item.text for one in reviewed for item in one.checklist)
         words = content(" ".join([self.reviewer.target.title, *steps])) - self.reviewer.rubric.plain_terms
-        new = self._planned_anew()
-        used = mentions & self.fixtures.keys()
-        total = len(used) + len(new)
-        score = round(10 * len(used) / total, 1) if total else None
-        if score is None:
-            sentence = "No fixture is named and none is planned: there is no basis for a score."
-        else:
+        new, used = self._planned_anew(), mentions & self.fixtures.keys()
+        score, why = None, "No fixture is named and none is planned: there is no basis for a score."
+        if total := len(used) + len(new):
+            score = round(10 * len(used) / total, 1)
             band = next(word for least, word in _BANDS if score >= least)
-            sentence = (
-                f"Of {plural(total, 'fixture')} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
-            )
+            named = plural(total, "fixture")
+            why = f"Of {named} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
         test_words = {path: f"{path} {' '.join(names)}" for path, names in self.tests.items()}
+        tests = [(path, self.tests[path]) for path in _best(test_words, words)[:3]]
         return PatternReuse(
             fixtures_available=self._available(self.fixtures, mentions, words),
             helpers_available=self._available(self.helpers, mentions, words),
             test_patterns_available=[
-                self.place(self.tests[path][0], path).model_copy(
-                    update={"name": path, "purpose": plural(len(self.tests[path]), "test")}
+                ReusablePattern(
+                    name=path, location=self.place(names[0], path).location, purpose=plural(len(names), "test")
                 )
-                for path in _best(test_words, words)[:3]
+                for path, names in tests
             ],
             reuse_score=score,
-            reuse_assessment=sentence,
+            reuse_assessment=why,
             violations=[one for one in self.reviewer.issues.values() if one.rule == "fixture-exists"],
         )
 
@@ -124,7 +117,7 @@ class ReuseFinder:
 
     def _planned(self, ticket: Ticket) -> Iterator[tuple[int, list[str], str]]:
         """Each line that plans new fixtures, with their names; of a list below such a line each row is one."""
-        rubric, rows, in_list = self.reviewer.rubric, rows_of(ticket.text), False
+        rubric, rows, in_list = self.reviewer.rubric, ticket.rows, False
         words, changed = rubric.find("new_fixture"), rubric.find("changed_fixture")
         for line, text in self.reviewer.prose(ticket):
             row = rows[line - 1].strip()
@@ -138,11 +131,6 @@ class ReuseFinder:
 
 def _parts(name: str) -> set[str]:
     return content(name.replace("_", " "))
-
-
-def _tests_in(names: FileNames) -> list[str]:
-    every = [*names.tops, *(name.rpartition(".")[2] for name in names.members)]
-    return [name for name in every if name.startswith("test_")]
 
 
 def _best(texts: Mapping[str, str], words: set[str]) -> list[str]:

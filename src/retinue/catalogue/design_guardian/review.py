@@ -7,8 +7,8 @@ it ask for; of the code only what it names counts, and what it could reuse (`reu
 import ast
 import re
 from bisect import bisect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import Field
 
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue.tickets import Rubric, Ticket, TicketTree, mask_names, word_pattern
+from retinue.catalogue.tickets import IssueSeverity, Rubric, Ticket, TicketTree, mask_names, word_pattern
 from retinue.catalogue.tickets.ticket import line_starts
 from retinue.contract.model import Many, Model
 from retinue.errors import DeadlineExceeded, MissingFile, RetinueError
@@ -27,11 +27,11 @@ from retinue.tools.search.bm25 import STOP_WORDS, terms
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-from .parameters import ComplexityKind, DesignIssue, IssueSeverity, SimplifyAction
+from .parameters import ComplexityKind, DesignIssue, SimplifyAction
 
 RUBRIC: Final = Path(__file__).with_name("design-guardian.toml")
 FINISHED: Final = frozenset({"done", "cancelled"})
-MAX_SOURCE: Final = 256 * 1024  # bytes; a larger file is made by a program
+_MAX_SOURCE: Final = 256 * 1024  # bytes; a larger file is made by a program
 _ASKING: Final = frozenset({"acceptance_criteria", "user_story", "scenarios"})
 _NEAR: Final = 2  # lines on either side in which a number counts
 _STEM: Final = 6
@@ -105,11 +105,7 @@ class GuardRubric(Rubric):
 
 @dataclass(slots=True)
 class Reviewer:
-    """Reviews `target` and what is part of it by a rubric, and collects what it finds.
-
-    Attributes:
-        in_scope: Steps that are not out of the scope of their story.
-    """
+    """Reviews `target` and what is part of it by a rubric, and collects what it finds, also the steps in scope."""
 
     tree: TicketTree
     target: Ticket
@@ -124,12 +120,12 @@ class Reviewer:
     def review(self) -> None:
         """Find all that rules find. What is finished can no longer be simpler, and is reviewed only by itself."""
         waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
+        left_out = set[str | None]() if self.target.status in FINISHED else FINISHED
         for one in waiting:
-            below = [key for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
-            is_open = [not self.is_open or self.tree.by_id[key].status not in FINISHED for key in below]
-            visited |= set(below)
-            finished += is_open.count(False)
-            waiting += [self.tree.by_id[key] for key, is_kept in zip(below, is_open, strict=True) if is_kept]
+            below = [self.tree.by_id[key] for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
+            visited |= {other.ticket_id for other in below}
+            waiting += [other for other in below if other.status not in left_out]
+            finished += sum(other.status in left_out for other in below)
         if finished:
             self.report.note(f"Left out, since nothing can be changed there: {plural(finished, 'finished ticket')}.")
         try:
@@ -144,11 +140,6 @@ class Reviewer:
             message = f"Time was up when {len(self.reviewed)} of {plural(len(waiting), 'ticket')} had been reviewed."
             impact = "There may be issues in the rest, and abstractions were not all looked at."
             self.report.warn("missing_data", message, impact=impact, recovery="Allow more time, or review a part.")
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the target can still be changed."""
-        return self.target.status not in FINISHED
 
     def add(
         self, name: str, ticket: Ticket, line: int | str, evidence: str, *, by: Literal["rule", "model"] = "rule",
@@ -174,7 +165,7 @@ class Reviewer:
 
     def _find_words(self, ticket: Ticket) -> None:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
-        rubric, rows, id_pattern = self.rubric, rows_of(ticket.text), self.tree.vocabulary.reference
+        rubric, rows, id_pattern = self.rubric, ticket.rows, self.tree.vocabulary.reference
         above = [self.tree.by_id[key] for key in self.tree.ancestors(ticket.ticket_id) if key in self.tree.by_id]
         demands = content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
         own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
@@ -198,14 +189,14 @@ class Reviewer:
         skipped, disarmed = self.rubric.find("skipped_sections"), self.rubric.find("disarmed_by")
         parts = [one for one in ticket.sections if skipped.search(one.title)]
         left_out = {ticket.line, *self._ticked(ticket), *(row for one in parts for row in range(one.line, one.end + 1))}
-        for line, text in enumerate(rows_of(mask_names(ticket.text)), 1):
+        for line, text in enumerate(replace(ticket, text=mask_names(ticket.text)).rows, 1):
             is_plain = text.strip() and not text.lstrip().startswith("|") and "~~" not in text
             if is_plain and line not in left_out and not disarmed.search(text):
                 yield line, text
 
     def _ticked(self, ticket: Ticket) -> set[int]:
         """The lines of steps that are done, where the target is not."""
-        return {one.line for one in ticket.checklist if one.is_done and self.is_open}
+        return {one.line for one in ticket.checklist if one.is_done and self.target.status not in FINISHED}
 
     # Scope.
 
@@ -219,12 +210,10 @@ class Reviewer:
         if not any(one.key in _ASKING for one in story.sections) or len(wanted) < _FEWEST_TERMS:
             self.report.note(f"{code(story.ticket_id)} has no acceptance criteria to hold its tasks against.")
             return
-        rows, never, ticked = rows_of(ticket.text), self.rubric.never, self._ticked(ticket)
+        rows, never, ticked = ticket.rows, self.rubric.never, self._ticked(ticket)
         first_step = min((one.line for one in ticket.checklist), default=len(rows) + 1)
-        title, objective = (
-            content(ticket.title) - plain_terms,
-            content(" ".join(rows[ticket.line : first_step - 1])) - plain_terms,
-        )
+        title = content(ticket.title) - plain_terms
+        objective = content(" ".join(rows[ticket.line : first_step - 1])) - plain_terms
         is_foreign = len(title & wanted) < 2 and len(objective & wanted) < self.rubric.shared_objective * len(objective)
         if is_foreign and not never.search(ticket.title):
             self.add("unasked-task", ticket, ticket.line, ticket.title)
@@ -266,7 +255,7 @@ class Reviewer:
             self.report.note(f"Abstract classes are looked for in Python only, not in {paths} and the like.")
         for entry in list_files(self.workspace).files if abstract else ():
             self.check()
-            if entry.path.endswith(".py") and entry.size <= MAX_SOURCE:
+            if entry.path.endswith(".py") and entry.size <= _MAX_SOURCE:
                 source = self.source(entry.path)
                 every += _classes(source, entry.path) if any(name in source for name in abstract) else ()
         below: dict[str, list[_Class]] = {}
@@ -274,16 +263,20 @@ class Reviewer:
             for base in one.bases:
                 below.setdefault(base, []).append(one)
         for name, (ticket, one) in abstract.items():
-            concrete = {other.name: other for other in _concrete(name, below, {name})}
+            names, concrete = [name], dict[str, _Class]()
+            for base in names:
+                others = [other for other in below.get(base, ()) if other.name not in names]
+                names += [other.name for other in others if other.is_abstract]
+                concrete |= {other.name: other for other in others if not other.is_abstract}
             if len(concrete) == 1 and not self.rubric.never.search(f"{name} {one.doc}"):
-                only = next(iter(concrete.values()))
+                (only,) = concrete.values()
                 evidence = f"`{name}` ({one.place}) has only `{only.name}` ({only.place})."
                 self.add("single-implementation", ticket, one.place, evidence)
 
     def source(self, path: str) -> str:
         """The text of a file; empty when it cannot be read, which is said unless it is only planned."""
         try:
-            return self.workspace.read_text(path, max_bytes=MAX_SOURCE)
+            return self.workspace.read_text(path, max_bytes=_MAX_SOURCE)
         except MissingFile:
             return ""
         except RetinueError as error:
@@ -293,7 +286,7 @@ class Reviewer:
 
 class _Class(NamedTuple):
     name: str
-    bases: tuple[str, ...]
+    bases: list[str]
     is_abstract: bool
     place: str
     doc: str
@@ -307,13 +300,13 @@ def _classes(source: str, path: str, lines_before: int = 0) -> Iterator[_Class]:
         return
     for node in nodes:
         if isinstance(node, ast.ClassDef):
-            functions = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-            marks = [*node.bases, *(one.value for one in node.keywords)]
-            marks += [mark for one in functions for mark in one.decorator_list]
+            functions = (one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+            decorators = (mark for one in functions for mark in one.decorator_list)
+            marks = [*node.bases, *(one.value for one in node.keywords), *decorators]
             doc = ast.get_docstring(node) or ""
             is_abstract = not _ABSTRACT.isdisjoint(map(_last_name, marks)) or doc.casefold().startswith("abstract ")
             place = f"{path}:{node.lineno + lines_before}"
-            yield _Class(node.name, tuple(map(_last_name, node.bases)), is_abstract, place, doc)
+            yield _Class(node.name, list(map(_last_name, node.bases)), is_abstract, place, doc)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -321,29 +314,14 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _concrete(name: str, below: Mapping[str, Sequence[_Class]], visited: set[str]) -> Iterator[_Class]:
-    """The classes below `name` that can be made."""
-    for one in below.get(name, ()):
-        if one.name not in visited and one.is_abstract:
-            visited.add(one.name)
-            yield from _concrete(one.name, below, visited)
-        elif one.name not in visited:
-            yield one
-
-
 def content(text: str) -> set[str]:
     """The terms of a text that say what it is about, cut so that `format` and `formatter` meet."""
     return {term[:_STEM] for term in terms(text) if len(term) > 1 and term not in STOP_WORDS and not term.isdecimal()}
 
 
-def rows_of(text: str) -> list[str]:
-    """The lines of a text as tickets count them."""
-    return re.split(r"\r\n|\r|\n", text)
-
-
 def _demands(ticket: Ticket) -> str:
     """What a ticket asks for: its criteria, its user story and its scenarios."""
-    rows = rows_of(ticket.text)
+    rows = ticket.rows
     return "\n".join(row for one in ticket.sections if one.key in _ASKING for row in rows[one.line : one.end])
 
 
