@@ -1,4 +1,4 @@
-"""The agent: three reviews of tickets, with one result. What rules find stands in the modules beside."""
+"""The agent: three reviews of tickets, with one result. What rules find stands in `review`."""
 
 from os import PathLike
 from pathlib import Path
@@ -18,8 +18,7 @@ from retinue.contract.task import Task
 from retinue.llm.models import Models
 
 from .parameters import DesignReview
-from .reuse import ReuseFinder
-from .review import RUBRIC, GuardRubric, Reviewer
+from .review import RUBRIC, GuardRubric, ReuseFinder, Reviewer
 
 _MOST_ITEMS: Final = 200
 _MOST_TOLD: Final = 12
@@ -129,7 +128,8 @@ class DesignGuardian:
             questions, text, report, models=self.models, definition=DesignGuardian.definition, task=task, run=run
         )
         places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(ticket.rows, 1)]
-        for one in (one for one in judgements.values() if not one.is_met):
+        unmet = [one for one in judgements.values() if not one.is_met]
+        for one in unmet:
             start = one.quotation.strip().partition("\n")[0] or "\n"  # which stands on no line
             nowhere = (reviewer.target, reviewer.target.line, "")
             ticket, line, _ = next((place for place in places if start in place[2]), nowhere)
