@@ -34,13 +34,9 @@ _CLEAN: Final[JsonMapping] = {
     "metadata": {"patterns_analyzed": 0}, "findings": [],
 }  # fmt: skip
 _REVIEW: Final[dict[str, Any]] = {
-    "output": DesignReview,
-    "target_field": "target",
-    "effects": ("read",),
-    "timeout_s": 90,
-    "thinks": "can",
+    "output": DesignReview, "target_field": "target", "effects": ("read",), "timeout_s": 90, "thinks": "can",
     "thinks_within": ThinkingBounds(requests=6, tokens_in=14_000, tokens_out=4_000),
-}
+}  # fmt: skip
 
 
 @retinue.agent(
@@ -134,7 +130,7 @@ class DesignGuardian:
             nowhere = (reviewer.target, reviewer.target.line, "")
             ticket, line, _ = next((place for place in places if start in place[2]), nowhere)
             evidence = one.quotation or one.reason
-            reviewer.add(one.criterion, ticket, line, evidence, by="model", problem=one.reason)
+            reviewer.add(one.criterion, ticket, line, evidence, one.reason)
         report.figures["judgements"] = [one.to_json() for one in judgements.values()]
         report.figures["not_judged"] = [name for name in questions if name not in judgements]
         _report_issues(reviewer)

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from math import ceil
 from pathlib import Path
 from textwrap import dedent
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import Field
 
@@ -151,11 +151,11 @@ class Reviewer:
             impact = "There may be issues in the rest, and abstractions were not all looked at."
             self.report.warn("missing_data", message, impact=impact, recovery="Allow more time, or review a part.")
 
-    def add(
-        self, name: str, ticket: Ticket, line: int | str, evidence: str, *, by: Literal["rule", "model"] = "rule",
-        problem: str = "",
-    ) -> None:  # fmt: skip
-        """Add an issue, on a line of `ticket` or at another place; of words in one ticket the first has all places."""
+    def add(self, name: str, ticket: Ticket, line: int | str, evidence: str, reason: str = "") -> None:
+        """Add an issue, on a line of `ticket` or at another place; of words in one ticket the first has all places.
+
+        With a `reason` it is a model's judgement.
+        """
         rule = self.rubric.rules.get(name)
         if rule is None:  # this rubric does without it
             return
@@ -167,8 +167,8 @@ class Reviewer:
             return
         self.issues[key] = DesignIssue(
             rule=name, category=rule.category, severity=rule.severity, ticket=ticket.ticket_id or ticket.path,
-            location=place, description=rule.description, evidence=one_line(_MARKS.sub("", evidence)), judged_by=by,
-            problem=problem or rule.problem, recommendation=rule.recommendation,
+            location=place, description=rule.description, evidence=one_line(_MARKS.sub("", evidence)),
+            problem=reason or rule.problem, recommendation=rule.recommendation, judged_by="model" if reason else "rule",
         )  # fmt: skip
 
     # Words.
@@ -335,18 +335,16 @@ class ReuseFinder:
         if total := len(used) + len(new):
             score = round(10 * len(used) / total, 1)
             band = next(word for least, word in _BANDS if score >= least)
-            named = plural(total, "fixture")
-            why = f"Of {named} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
+            fixtures = plural(total, "fixture")
+            why = f"Of {fixtures} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
         test_words = {path: f"{path} {' '.join(names)}" for path, names in self.tests.items()}
-        tests = [(path, self.tests[path]) for path in _best(test_words, words)[:3]]
+        best = [(path, self.tests[path]) for path in _best(test_words, words)[:3]]
+        tests = [(path, self.place(names[0], path).location, plural(len(names), "test")) for path, names in best]
         return PatternReuse(
             fixtures_available=self._available(self.fixtures, mentions, words),
             helpers_available=self._available(self.helpers, mentions, words),
             test_patterns_available=[
-                ReusablePattern(
-                    name=path, location=self.place(names[0], path).location, purpose=plural(len(names), "test")
-                )
-                for path, names in tests
+                ReusablePattern(name=path, location=place, purpose=count) for path, place, count in tests
             ],
             reuse_score=score,
             reuse_assessment=why,

@@ -164,10 +164,10 @@ class SpecificationQualityChecker:
 
         report = await run_on_tickets(run, task.skill or "", work)
         (check,), models = checks, self.models
-        asked: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
-        await check.judge(report, models, **asked)
+        context: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
+        await check.judge(report, models, **context)
         if models is not None and models.configured:
-            await _ask_for_rewrites(check, report, models, **asked)
+            await _ask_for_rewrites(check, report, models, **context)
         check.fill(report)
         return report.reply()
 
@@ -185,14 +185,14 @@ async def _ask_for_rewrites(
     text = check.ticket.text
     places = [at for at, one in enumerate(check.issues) if one.fix and one.fix.old and one.fix.has_blanks is not False]
     issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
-    said = {_joined(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
+    said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
 
     def refusal(one: ProposedRewrite) -> str:
         """Why a rewrite does not hold; empty when it does."""
         of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
         if not of_issue or one.old not in text:
             return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
-        invented = [match[0] for match in _NUMBER.finditer(one.new) if _joined(match[0]) not in said]
+        invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
         return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
 
     def objections(answer: _Rewrites) -> list[str]:
@@ -223,5 +223,5 @@ async def _ask_for_rewrites(
             check.issues[places[one.issue - 1]] = issues[one.issue - 1].model_copy(update={"fix": fix})
 
 
-def _joined(text: str) -> str:
+def _without_spaces(text: str) -> str:
     return "".join(text.split()).casefold()

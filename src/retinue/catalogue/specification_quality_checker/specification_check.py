@@ -71,9 +71,7 @@ def read_statements(ticket: Ticket, rubric: SpecificationRubric) -> list[SpecSta
         rest = prose[label.end() :] if label else prose
         if keys[line] == "children" or not (fold_words(rest) or "??" in rest):  # titles of others, and bare labels
             continue
-        is_aside = (
-            keys[line] == _ASIDE_KEY or bool(_RECORD.match(raw)) or bool(label and fold_words(label[1]) in asides)
-        )
+        is_aside = keys[line] == _ASIDE_KEY or bool(_RECORD.match(raw) or (label and fold_words(label[1]) in asides))
         section = _SECTION_OF.get(keys[line])
         statements.append(SpecStatement(raw, prose, line, section, bool(_STEP.match(raw)), is_aside))
     return sorted(statements, key=lambda one: one.line)
@@ -126,10 +124,9 @@ def _is_disarmed(term: SpecRule, statement: SpecStatement, match: re.Match[str],
     (start, end), prose, raw = match.span(), statement.prose, statement.raw
     low, high = max(0, start - _NEAR), end + _NEAR
     near, before, after = raw[low:high].casefold(), prose[low:start].casefold(), prose[end:high].casefold()
-    if any(word in near for word in term.unless_words) or (
-        {*_NEIGHBOUR.findall(before)[-1:]} & {*term.unless_after}
-        or {*_NEIGHBOUR.findall(after)[:1]} & {*term.unless_before}
-    ):
+    neighbours = {*_NEIGHBOUR.findall(before)[-1:]} & {*term.unless_after}
+    neighbours |= {*_NEIGHBOUR.findall(after)[:1]} & {*term.unless_before}
+    if neighbours or any(word in near for word in term.unless_words):
         return True
 
     def holds(kind: str) -> bool:
@@ -192,12 +189,12 @@ class SpecificationCheck:
         said |= {"location": f"{self.ticket.path}:{line}", "context": one_line(context)}
         self.issues.append(SpecIssue(**said, problem=one_line(problem) or rule.problem))
 
-    async def judge(self, report: SkillReport, models: Models | None, **asked: Any) -> None:
+    async def judge(self, report: SkillReport, models: Models | None, **context: Any) -> None:
         """Have a model judge the criteria that the sections are about, and that no rule has found unmet."""
         there, unmet = {one.section for one in self.statements}, {one.category for one in self.issues}
         criteria = {one.id: one for one in self.rubric.criteria if not there.isdisjoint(one.sections)}
         texts = {key: one.text for key, one in criteria.items() if one.category not in unmet}
-        judgements = await judge_criteria(texts, self.ticket.text, report, models=models, **asked)
+        judgements = await judge_criteria(texts, self.ticket.text, report, models=models, **context)
         self.not_judged = [key for key in texts if key not in judgements]
         for key, judgement in judgements.items():
             self.checks.append(None)
