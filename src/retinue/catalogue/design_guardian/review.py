@@ -273,10 +273,12 @@ class Reviewer:
             for base in one.bases:
                 below.setdefault(base, []).append(one)
         for name, (ticket, one) in abstract.items():
-            names, concrete = [name], dict[str, _Class]()
-            for base in names:
-                others = [other for other in below.get(base, ()) if other.name not in names]
-                names += [other.name for other in others if other.is_abstract]
+            waiting, visited, concrete = [name], {name}, dict[str, _Class]()
+            for base in waiting:
+                others = [other for other in below.get(base, ()) if other.name not in visited]
+                further = [other.name for other in others if other.is_abstract]
+                waiting += further
+                visited.update(further)
                 concrete |= {other.name: other for other in others if not other.is_abstract}
             if len(concrete) == 1 and not self.rubric.never.search(f"{name} {one.doc}"):
                 (only,) = concrete.values()

@@ -17,7 +17,7 @@ from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, TicketTree, read_rubric
 from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
-from retinue.contract.definition import Definition, Sample, ThinkingBounds
+from retinue.contract.definition import Sample, ThinkingBounds
 from retinue.contract.event import Progress
 from retinue.contract.model import JsonMapping, Many, Model
 from retinue.contract.result import Usage
@@ -163,64 +163,54 @@ class SpecificationQualityChecker:
             return checks[0].ticket
 
         report = await run_on_tickets(run, task.skill or "", work)
-        (check,), models = checks, self.models
-        context: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
-        await check.judge(report, models, **context)
-        if models is not None and models.configured:
-            await _ask_for_rewrites(check, report, models, **context)
+        (check,), definition = checks, SpecificationQualityChecker.definition
+        await check.judge(report, models=self.models, definition=definition, task=task, run=run)
+        await self._rewrite(check, report, task, run)
         check.fill(report)
         return report.reply()
 
+    async def _rewrite(self, check: SpecificationCheck, report: SkillReport, task: Task, run: RunContext) -> None:
+        """Put a model's words into the issues that no rule can mend; what does not hold is left out, with why."""
+        text, models, fixes = check.ticket.text, self.models, enumerate(one.fix for one in check.issues)
+        places = [at for at, fix in fixes if fix and fix.old and fix.has_blanks is not False]
+        issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
+        said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
 
-async def _ask_for_rewrites(
-    check: SpecificationCheck,
-    report: SkillReport,
-    models: Models,
-    *,
-    definition: Definition,
-    task: Task,
-    run: RunContext,
-) -> None:
-    """Put a model's rewrites into the issues that no rule can mend; those that do not hold are left out, with why."""
-    text = check.ticket.text
-    places = [at for at, one in enumerate(check.issues) if one.fix and one.fix.old and one.fix.has_blanks is not False]
-    issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
-    said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
+        def refusal(one: ProposedRewrite) -> str:
+            """Why a rewrite does not hold; empty when it does."""
+            of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
+            if not of_issue or one.old not in text:
+                return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
+            invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
+            return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
 
-    def refusal(one: ProposedRewrite) -> str:
-        """Why a rewrite does not hold; empty when it does."""
-        of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
-        if not of_issue or one.old not in text:
-            return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
-        invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
-        return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
+        def objections(answer: _Rewrites) -> list[str]:
+            """Sent back only when nothing of it holds."""
+            wrong = [f"Of the rewrites, {why}." for why in map(refusal, answer.rewrites) if why]
+            return wrong if len(wrong) == len(answer.rewrites) else []
 
-    def objections(answer: _Rewrites) -> list[str]:
-        """Sent back only when nothing of it holds."""
-        wrong = [f"Of the rewrites, {why}." for why in map(refusal, answer.rewrites) if why]
-        return wrong if len(wrong) == len(answer.rewrites) else []
-
-    if not issues:
-        return
-    try:
-        thinker = structured_model_for(task, models, definition, run, purpose="for exact words")
-    except RetinueError as error:
-        report.note(f"No model wrote exact words: {quote(error.message)}")
-        return
-    issue_lines = "\n".join(f"{number}. {one.term!r} in: {one.context}" for number, one in enumerate(issues, 1))
-    blocks = as_data_block(issue_lines, "the ticket"), as_data_block(text[:_MAX_TEXT], "the ticket")
-    run.emit(Progress("rewriting", thinker.model.name))
-    prompt = f"The issues:\n{blocks[0]}\n\nThe ticket:\n{blocks[1]}"
-    answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Rewrites, "rewrites", check=objections)
-    report.usage, name = Usage.total([report.usage, answer.usage]), code(thinker.model.name)
-    if answer.value is None:
-        report.note(f"{name} wrote no exact words that hold: {quote(answer.refusal)}")
-    for one in answer.value.rewrites if answer.value else ():
-        if why := refusal(one):
-            report.note(f"A rewrite by {name} was left out: {quote(why)}.")
-        else:
-            fix = SpecFix.of(one.old, one_line(one.new, limit=800), "model")
-            check.issues[places[one.issue - 1]] = issues[one.issue - 1].model_copy(update={"fix": fix})
+        if not issues or models is None or not models.configured:
+            return
+        try:
+            definition = SpecificationQualityChecker.definition
+            thinker = structured_model_for(task, models, definition, run, purpose="for exact words")
+        except RetinueError as error:
+            report.note(f"No model wrote exact words: {quote(error.message)}")
+            return
+        issue_lines = "\n".join(f"{number}. {one.term!r} in: {one.context}" for number, one in enumerate(issues, 1))
+        blocks = as_data_block(issue_lines, "the ticket"), as_data_block(text[:_MAX_TEXT], "the ticket")
+        run.emit(Progress("rewriting", thinker.model.name))
+        prompt = f"The issues:\n{blocks[0]}\n\nThe ticket:\n{blocks[1]}"
+        answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Rewrites, "rewrites", check=objections)
+        report.usage, name = Usage.total([report.usage, answer.usage]), code(thinker.model.name)
+        if answer.value is None:
+            report.note(f"{name} wrote no exact words that hold: {quote(answer.refusal)}")
+        for one in answer.value.rewrites if answer.value else ():
+            if why := refusal(one):
+                report.note(f"A rewrite by {name} was left out: {quote(why)}.")
+            else:
+                fix = SpecFix.of(one.old, one_line(one.new, limit=800), "model")
+                check.issues[places[one.issue - 1]] = issues[one.issue - 1].model_copy(update={"fix": fix})
 
 
 def _without_spaces(text: str) -> str:

@@ -14,7 +14,6 @@ from retinue.catalogue.tickets import Ticket, mask_names
 from retinue.catalogue.tickets.judgement import judge_criteria
 from retinue.catalogue.tickets.ticket import line_starts
 from retinue.catalogue.tickets.vocabulary import fold_words
-from retinue.llm.models import Models
 
 from .parameters import SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection
 
@@ -189,12 +188,12 @@ class SpecificationCheck:
         said |= {"location": f"{self.ticket.path}:{line}", "context": one_line(context)}
         self.issues.append(SpecIssue(**said, problem=one_line(problem) or rule.problem))
 
-    async def judge(self, report: SkillReport, models: Models | None, **context: Any) -> None:
+    async def judge(self, report: SkillReport, **asker: Any) -> None:
         """Have a model judge the criteria that the sections are about, and that no rule has found unmet."""
         there, unmet = {one.section for one in self.statements}, {one.category for one in self.issues}
         criteria = {one.id: one for one in self.rubric.criteria if not there.isdisjoint(one.sections)}
         texts = {key: one.text for key, one in criteria.items() if one.category not in unmet}
-        judgements = await judge_criteria(texts, self.ticket.text, report, models=models, **context)
+        judgements = await judge_criteria(texts, self.ticket.text, report, **asker)
         self.not_judged = [key for key in texts if key not in judgements]
         for key, judgement in judgements.items():
             self.checks.append(None)
