@@ -14,7 +14,7 @@ from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
 from retinue.catalogue.specification_quality_checker import SpecificationQualityChecker
 from retinue.catalogue.specification_quality_checker.parameters import DEFAULT_RUBRIC, SpecificationRubric
-from retinue.catalogue.specification_quality_checker.statements import read_statements
+from retinue.catalogue.specification_quality_checker.specification_check import read_statements
 from retinue.catalogue.tickets import read_ticket, read_vocabulary
 from retinue.contract.result import Result
 from retinue.contract.task import Task

@@ -1,4 +1,4 @@
-"""The agent: three reviews of tickets, with one result. What rules find stands in the modules beside."""
+"""The agent: three reviews of tickets, with one result. What rules find stands in `review`."""
 
 from os import PathLike
 from pathlib import Path
@@ -17,9 +17,8 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 
-from .parameters import DesignReview, PatternReuse
-from .reuse import ReuseFinder
-from .review import RUBRIC, GuardRubric, Reviewer, rows_of
+from .parameters import DesignReview
+from .review import RUBRIC, GuardRubric, ReuseFinder, Reviewer
 
 _MOST_ITEMS: Final = 200
 _MOST_TOLD: Final = 12
@@ -35,13 +34,9 @@ _CLEAN: Final[JsonMapping] = {
     "metadata": {"patterns_analyzed": 0}, "findings": [],
 }  # fmt: skip
 _REVIEW: Final[dict[str, Any]] = {
-    "output": DesignReview,
-    "target_field": "target",
-    "effects": ("read",),
-    "timeout_s": 90,
-    "thinks": "can",
+    "output": DesignReview, "target_field": "target", "effects": ("read",), "timeout_s": 90, "thinks": "can",
     "thinks_within": ThinkingBounds(requests=6, tokens_in=14_000, tokens_out=4_000),
-}
+}  # fmt: skip
 
 
 @retinue.agent(
@@ -109,39 +104,35 @@ class DesignGuardian:
         return await self._review("epic_review", target, task, run, "epic", "initiative")
 
     async def _review(self, skill: str, target: str, task: Task, run: RunContext, *kinds: str) -> Reply:
-        done: list[tuple[Reviewer, PatternReuse, int]] = []
+        reviewers: list[Reviewer] = []
 
         def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
             rubric = read_rubric(GuardRubric, RUBRIC, run.workspace)
             ticket = find_ticket(tree, target, *kinds)
-            reviewer = Reviewer(tree, ticket, rubric, run.workspace, report, deadline.check)
-            reviewer.review()
-            finder = ReuseFinder(reviewer, self.cache_dir)
-            done.append((reviewer, finder.find(), len({*finder.fixtures, *finder.helpers, *finder.tests})))
+            reviewers.append(Reviewer(tree, ticket, rubric, run.workspace, report, deadline.check))
+            reviewers[0].review()
+            finder = ReuseFinder(reviewers[0], self.cache_dir)
+            patterns = {*finder.fixtures, *finder.helpers, *finder.tests}
+            report.figures = {"analysis_type": skill, "metadata": {"patterns_analyzed": len(patterns)}}
+            report.figures["pattern_reuse"] = finder.find().to_json()
 
         report = await run_on_tickets(run, skill, work)
-        reviewer, reuse, patterns = done[0]
+        (reviewer,) = reviewers
         questions = {name: rule.question for name, rule in reviewer.rubric.rules.items() if rule.question}
         text = "\n\n".join(one.text for one in reviewer.reviewed)
-        definition = DesignGuardian.definition
         judgements = await judge_criteria(
-            questions, text, report, models=self.models, definition=definition, task=task, run=run
+            questions, text, report, models=self.models, definition=DesignGuardian.definition, task=task, run=run
         )
-        places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(rows_of(ticket.text), 1)]
-        for name, one in judgements.items():
-            if not one.is_met:
-                start = one.quotation.strip().partition("\n")[0] or "\n"
-                ticket, line, _ = next(
-                    (place for place in places if start in place[2]), (reviewer.target, reviewer.target.line, "")
-                )
-                reviewer.add(name, ticket, line, one.quotation or one.reason, by="model", problem=one.reason)
-        report.figures = {
-            "analysis_type": skill,
-            "pattern_reuse": reuse.to_json(),
-            "judgements": [one.to_json() for one in judgements.values()],
-            "not_judged": [name for name in questions if name not in judgements],
-            "metadata": {"patterns_analyzed": patterns},
-        }
+        places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(ticket.rows, 1)]
+        unmet = [one for one in judgements.values() if not one.is_met]
+        for one in unmet:
+            start = one.quotation.strip().partition("\n")[0] or "\n"  # which stands on no line
+            nowhere = (reviewer.target, reviewer.target.line, "")
+            ticket, line, _ = next((place for place in places if start in place[2]), nowhere)
+            evidence = one.quotation or one.reason
+            reviewer.add(one.criterion, ticket, line, evidence, one.reason)
+        report.figures["judgements"] = [one.to_json() for one in judgements.values()]
+        report.figures["not_judged"] = [name for name in questions if name not in judgements]
         _report_issues(reviewer)
         return report.reply()
 
@@ -163,19 +154,18 @@ def _report_issues(reviewer: Reviewer) -> None:
     report.note(f"The assessment: {rule}.")
     if len(reviewer.in_scope) > _MOST_ITEMS:
         report.note(f"Of {len(reviewer.in_scope):,} steps in scope the first {_MOST_ITEMS} are listed.")
-    simpler = [one for one in issues if rules[one.rule].action == "simplify_approach"]
-    outside = [(one, rules[one.rule].action) for one in issues if one.category == "scope_creep"]
     grouped = {one.rule: [each for each in issues if each.rule == one.rule] for one in issues}
     report.figures |= {
         "target": name, "overall_assessment": word, "assessment_rule": rule, "rubric": reviewer.rubric.name.to_json(),
         "reviewed": [one.ticket_id or one.path for one in reviewer.reviewed],
         "issues": [one.to_json() for one in issues],
         "simplification_opportunities": [
-            {"current": one.evidence, "simpler": one.recommendation, "location": one.location} for one in simpler
+            {"current": one.evidence, "simpler": one.recommendation, "location": one.location}
+            for one in issues if rules[one.rule].action == "simplify_approach"
         ],
         "scope_alignment": {"in_scope": reviewer.in_scope[:_MOST_ITEMS], "out_of_scope": [
-            {"item": one.evidence, "reason": one.problem, "action": action, "location": one.location}
-            for one, action in outside
+            {"item": one.evidence, "reason": one.problem, "action": rules[one.rule].action, "location": one.location}
+            for one in issues if one.category == "scope_creep"
         ]},
         "recommendations": [
             {"priority": each[0].severity, "action": rules[key].action, "impact": rules[key].impact,

@@ -5,14 +5,13 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.tickets import RubricName
+from retinue.catalogue.tickets import IssueSeverity, RubricName
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.contract.model import Count, Many, Model
 
 ComplexityKind: TypeAlias = Literal[
     "unnecessary_abstraction", "premature_optimization", "overengineered_solution", "scope_creep"
 ]
-IssueSeverity: TypeAlias = Literal["high", "medium", "low"]
 SimplifyAction: TypeAlias = Literal["remove_task", "simplify_approach", "add_justification", "move_to_future_story"]
 
 

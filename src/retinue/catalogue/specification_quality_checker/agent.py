@@ -1,24 +1,31 @@
-"""The agent itself: four skills with one result, each over other sections of a ticket."""
+"""The agent itself: four skills with one result, each over other sections of a ticket.
 
+A model is asked for words that can take the place of vague ones; none may say a number that the ticket does not.
+"""
+
+import re
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import phrases
+from retinue.agents.prompted.task_prompt import RULE, as_data_block
+from retinue.catalogue._model_choice import structured_model_for
+from retinue.catalogue._prose import code, one_line, phrases, quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, TicketTree, read_rubric
-from retinue.catalogue.tickets.judgement import judge_criteria
 from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
 from retinue.contract.definition import Sample, ThinkingBounds
-from retinue.contract.model import JsonMapping
+from retinue.contract.event import Progress
+from retinue.contract.model import JsonMapping, Many, Model
+from retinue.contract.result import Usage
 from retinue.contract.task import Task
+from retinue.errors import RetinueError
 from retinue.llm.models import Models
 
-from .parameters import DEFAULT_RUBRIC, SpecificationQuality, SpecificationRubric, SpecSection
-from .rewrites import ask_for_rewrites
+from .parameters import DEFAULT_RUBRIC, SpecFix, SpecificationQuality, SpecificationRubric, SpecSection
 from .specification_check import SpecificationCheck
 
 _Target = Annotated[TicketTarget, Field(pattern=r"[0-9/\\]")]
@@ -36,6 +43,35 @@ _CHECKS: Final[dict[str, Any]] = {
     "thinks_within": ThinkingBounds(requests=12, tokens_in=60_000, tokens_out=8_000),
     "samples": (Sample(title="Nothing is left open", parameters={"target": "STORY-0001.2.3"}, answer=_QUALITY),),
 }  # fmt: skip
+
+
+_MAX_TEXT: Final = 40_000
+_MOST_REWRITES: Final = 40  # issues that a model is asked about
+# A number and the word behind it, which a rewrite has to take over together.
+_NUMBER: Final = re.compile(
+    r"(?P<number>\d+(?:[.,]\d+)*|[½¼¾]|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|fifty|hundred"
+    r"|thousand|million|dozen|twice|half|hourly|daily|weekly|monthly)\b)(?:[ ]?(?:[^\W\d_]{1,12}|%))?",
+    re.IGNORECASE,
+)
+_INSTRUCTIONS: Final = """\
+You make statements of a ticket exact, and answer with one JSON object only.
+- For each issue that the ticket itself lets you mend, give one rewrite, by the number of the issue.
+- `old` is a passage of the ticket, copied word for word, with the vague words in it; `new` takes its place.
+- Decide nothing that the ticket leaves open. Where a number, a limit, a message or a name is missing, write a blank
+  that says what is missing, such as <number of seconds>. A number that is not in the ticket is refused.
+"""
+
+
+class ProposedRewrite(Model):
+    """A passage of the ticket and what is to stand in its place."""
+
+    issue: Annotated[int, Field(ge=1)]
+    old: Annotated[str, Field(min_length=1, max_length=600)]
+    new: Annotated[str, Field(min_length=1, max_length=800)]
+
+
+class _Rewrites(Model):
+    rewrites: Annotated[Many[ProposedRewrite], Field(max_length=_MOST_REWRITES)]
 
 
 @retinue.agent(
@@ -127,14 +163,55 @@ class SpecificationQualityChecker:
             return checks[0].ticket
 
         report = await run_on_tickets(run, task.skill or "", work)
-        (check,), models = checks, self.models
-        criteria = check.open_criteria()
-        arguments: dict[str, Any] = {"definition": SpecificationQualityChecker.definition, "task": task, "run": run}
-        texts = {key: one.text for key, one in criteria.items()}
-        judgements = await judge_criteria(texts, check.ticket.text, report, models=models, **arguments)
-        for key, judgement in judgements.items():
-            check.add_judgement(criteria[key], judgement)
-        if models is not None and models.configured:
-            await ask_for_rewrites(check, report, models, **arguments)
-        check.fill(report, [key for key in criteria if key not in judgements])
+        (check,), definition = checks, SpecificationQualityChecker.definition
+        await check.judge(report, models=self.models, definition=definition, task=task, run=run)
+        await self._rewrite(check, report, task, run)
+        check.fill(report)
         return report.reply()
+
+    async def _rewrite(self, check: SpecificationCheck, report: SkillReport, task: Task, run: RunContext) -> None:
+        """Put a model's words into the issues that no rule can mend; what does not hold is left out, with why."""
+        text, models, fixes = check.ticket.text, self.models, enumerate(one.fix for one in check.issues)
+        places = [at for at, fix in fixes if fix and fix.old and fix.has_blanks is not False]
+        issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
+        said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
+
+        def refusal(one: ProposedRewrite) -> str:
+            """Why a rewrite does not hold; empty when it does."""
+            of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
+            if not of_issue or one.old not in text:
+                return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
+            invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
+            return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
+
+        def objections(answer: _Rewrites) -> list[str]:
+            """Sent back only when nothing of it holds."""
+            wrong = [f"Of the rewrites, {why}." for why in map(refusal, answer.rewrites) if why]
+            return wrong if len(wrong) == len(answer.rewrites) else []
+
+        if not issues or models is None or not models.configured:
+            return
+        try:
+            definition = SpecificationQualityChecker.definition
+            thinker = structured_model_for(task, models, definition, run, purpose="for exact words")
+        except RetinueError as error:
+            report.note(f"No model wrote exact words: {quote(error.message)}")
+            return
+        issue_lines = "\n".join(f"{number}. {one.term!r} in: {one.context}" for number, one in enumerate(issues, 1))
+        blocks = as_data_block(issue_lines, "the ticket"), as_data_block(text[:_MAX_TEXT], "the ticket")
+        run.emit(Progress("rewriting", thinker.model.name))
+        prompt = f"The issues:\n{blocks[0]}\n\nThe ticket:\n{blocks[1]}"
+        answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Rewrites, "rewrites", check=objections)
+        report.usage, name = Usage.total([report.usage, answer.usage]), code(thinker.model.name)
+        if answer.value is None:
+            report.note(f"{name} wrote no exact words that hold: {quote(answer.refusal)}")
+        for one in answer.value.rewrites if answer.value else ():
+            if why := refusal(one):
+                report.note(f"A rewrite by {name} was left out: {quote(why)}.")
+            else:
+                fix = SpecFix.of(one.old, one_line(one.new, limit=800), "model")
+                check.issues[places[one.issue - 1]] = issues[one.issue - 1].model_copy(update={"fix": fix})
+
+
+def _without_spaces(text: str) -> str:
+    return "".join(text.split()).casefold()

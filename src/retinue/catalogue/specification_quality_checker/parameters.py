@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field
 
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.tickets import Rubric, RubricName
+from retinue.catalogue.tickets import IssueSeverity, Rubric, RubricName
 from retinue.contract.model import Count, Many, Model
 
 DEFAULT_RUBRIC: Final = Path(__file__).with_name("specification-quality.toml")
@@ -21,7 +21,6 @@ SpecCategory: TypeAlias = Literal[
 SpecSection: TypeAlias = Literal[
     "user_story", "acceptance_criteria", "bdd_scenarios", "technical_design", "implementation_checklist"
 ]
-IssueSeverity: TypeAlias = Literal["high", "medium", "low"]
 _Level: TypeAlias = Literal["agent_ready", "good", "needs_improvement", "not_ready"]
 _Disarm: TypeAlias = Literal["number", "quantity", "name", "step", "examples", "question", "reason"]
 _Score: TypeAlias = Annotated[int, Field(ge=0, le=100)]
@@ -31,10 +30,7 @@ _Words: TypeAlias = Annotated[Many[Annotated[str, Field(min_length=1, max_length
 class SpecRule(Model):
     """What a ticket can leave open: words of the dictionary, what scenarios lack, or a criterion for a model.
 
-    Attributes:
-        fix: What to write; `<…>` is to be filled in. It can take the place of the words in `replaces`.
-        unless: What keeps `words` from counting, beside the neighbours and words that the other members name.
-        sections: Where a criterion is asked for; `text` says it.
+    The comments of the rubric say what each member is for; `sections` and `text` are those of a criterion.
     """
 
     id: str = ""
@@ -126,11 +122,6 @@ class ScoreFormula(ScoreBasis):
         penalty = sum(self.penalties[one.severity] for one in issues)
         return max(0, 100 - -(-penalty * 100 // checkpoints)) if checkpoints else 0
 
-    def level(self, score: int) -> _Level:
-        """What the score is called."""
-        levels: list[_Level] = [level for level, least in self.bands.items() if score >= least]
-        return levels[0] if levels else "not_ready"
-
 
 class SpecificationRubric(Rubric):
     """Everything that is looked for, and what it costs."""
@@ -161,5 +152,5 @@ class SpecificationRubric(Rubric):
     @cached_property
     def quantity(self) -> re.Pattern[str]:
         """Finds a number with a unit, or with a sign that compares."""
-        units = "|".join(map(re.escape, sorted(self.units, key=len, reverse=True)))
+        units = "|".join(map(re.escape, self.units))
         return re.compile(rf"[0-9][ -]?(?:{units})(?![^\W_])|(?:[<>≤≥≈~±]|\bp)=?[ ]?[0-9]", re.IGNORECASE)

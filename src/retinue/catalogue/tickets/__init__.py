@@ -7,7 +7,7 @@ by. It is no agent and reads no git; how agents work on it is in `ticket_work` a
 from .proposed_edit import ProposedEdit, apply_edits, diff_edits, edits_in, propose_edit
 from .prose import mask_names, word_pattern
 from .readiness import Blocker, TaskReadiness, task_readiness
-from .rubric import OWN_RUBRICS, Rubric, RubricName, read_rubric
+from .rubric import OWN_RUBRICS, IssueSeverity, Rubric, RubricName, read_rubric
 from .ticket import (
     ChecklistItem,
     Ticket,
@@ -30,6 +30,7 @@ __all__ = [
     "OWN_VOCABULARY",
     "Blocker",
     "ChecklistItem",
+    "IssueSeverity",
     "ProposedEdit",
     "Rubric",
     "RubricName",

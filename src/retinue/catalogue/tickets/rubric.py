@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -14,6 +14,7 @@ from retinue.tools.workspace import Workspace
 OWN_RUBRICS: Final = ".retinue/rubrics"
 """Where a project keeps rubrics of its own, from the root of its workspace: one file each, `ID.toml`."""
 _MAX_BYTES: Final = 256 * 1024
+IssueSeverity: TypeAlias = Literal["high", "medium", "low"]
 
 
 class RubricName(Model):
