@@ -11,8 +11,10 @@ from retinue.catalogue.tickets.readiness import BlockerKind
 from retinue.catalogue.tickets.ticket_work import TicketTarget
 from retinue.contract.model import Completeness, Count, Many, Model
 
-from .rubric_checks import GapType, IssuePriority
-
+GapType: TypeAlias = Literal[
+    "missing_ticket", "incomplete_detail", "undocumented_addition", "broken_link", "out_of_sync"
+]
+IssuePriority: TypeAlias = Literal["high", "medium", "low"]
 _Scope: TypeAlias = Literal["full-hierarchy", "single-ticket", "story-and-tasks", "epic-and-stories"]
 WorkMode: TypeAlias = Literal["by-status", "pre-work", "in-progress"]
 _SCOPES = {
