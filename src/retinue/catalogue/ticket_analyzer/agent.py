@@ -153,7 +153,7 @@ class TicketAnalyzer:
         report = await run_on_tickets(run, task.skill or "", work)
         (review,), models, definition = reviews, self.models, TicketAnalyzer.definition
         judgements = await judge_criteria(
-            review.to_judge(), review.text(), report, models=models, definition=definition, task=task, run=run
+            review.to_judge, review.text, report, models=models, definition=definition, task=task, run=run
         )
         review.report(judgements, report)
         return report.reply()

@@ -101,7 +101,7 @@ class CheckOutcome(NamedTuple):
 
 
 class TicketScore:
-    """Which criteria a ticket meets; those that nothing settles are not judged, and do not count."""
+    """Which criteria a ticket meets; what nothing settles does not count, and a model may judge it by the text."""
 
     def __init__(
         self,
@@ -111,6 +111,8 @@ class TicketScore:
         outcomes: Mapping[str, CheckOutcome],
     ) -> None:
         self.scorer, self.ticket, self.criteria, self.outcomes = scorer, ticket, criteria, outcomes
+        self.to_judge = {key: one.description for key, one in criteria.items() if one.check == "judgement"}
+        self.text = ticket.text
         self.breakdown = {key: one.is_met for key, one in outcomes.items() if one.is_met is not None}
         self.not_judged = [key for key, one in outcomes.items() if one.is_met is None]
         met, count = sum(self.breakdown.values()), len(self.breakdown)
@@ -134,14 +136,6 @@ class TicketScore:
             )
             for key, one, outcome in parts
         ]  # fmt: skip
-
-    def to_judge(self) -> dict[str, str]:
-        """What only judgement can settle, as a model is asked it."""
-        return {key: one.description for key, one in self.criteria.items() if one.check == "judgement"}
-
-    def text(self) -> str:
-        """What a model reads to judge it."""
-        return self.ticket.text
 
     def with_judgements(self, judgements: Mapping[str, CriterionJudgement]) -> "TicketScore":
         """The same, with what a model says."""
@@ -187,11 +181,7 @@ class TicketScore:
 
 
 class TicketScorer:
-    """Scores the tickets of a tree, each once.
-
-    Raises:
-        InvalidDefinition: The project's rubric cannot be used.
-    """
+    """Scores the tickets of a tree, each once."""
 
     def __init__(self, tree: TicketTree, workspace: Workspace) -> None:
         self.tree, self.workspace = tree, workspace
@@ -201,11 +191,7 @@ class TicketScorer:
         self._scores: dict[tuple[str, str], TicketScore] = {}
 
     def score(self, ticket: Ticket, kind: str = "") -> TicketScore:
-        """The score of a ticket by the criteria of its kind, or of another.
-
-        Raises:
-            InvalidInput: The rubric has no criteria for it.
-        """
+        """The score of a ticket by the criteria of its kind, or of another; that there are none is an error."""
         kind = kind or ticket.kind
         if (ticket.path, kind) not in self._scores:
             criteria = {one.id: one for one in self.rubric.criteria.get(kind, ())}

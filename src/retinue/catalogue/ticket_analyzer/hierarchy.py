@@ -1,7 +1,4 @@
-"""What a tree of tickets lacks (G3): missing, incomplete and unlisted tickets, broken links, statuses that differ.
-
-Every ticket is looked at once, however many there are.
-"""
+"""What a tree of tickets lacks (G3): missing, incomplete and unlisted tickets, broken links, statuses that differ."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -23,10 +20,8 @@ from .parameters import GapType, HierarchyQuery
 _SCOPES: Final = {"story-and-tasks": ("story", "task"), "epic-and-stories": ("epic", "story")}
 _FINISHED: Final = frozenset({"done", "cancelled"})
 _MOST_GAPS: Final = 500
-_PRIORITY_RULE: Final = (
-    "{types}; one more urgent where the ticket, or one that names it, is in progress; P3 where the ticket is finished,"
-    " unless it is out of sync."
-)
+_PRIORITY_RULE: Final = """{}; one more urgent where the ticket, or one that names it, is in progress; P3 where the \
+ticket is finished, unless it is out of sync."""
 
 
 class HierarchySurvey:
@@ -59,7 +54,8 @@ class HierarchySurvey:
         report.add("gaps", sentence)
         for one in gaps[:MOST_NAMED]:
             report.add(one["type"], f"{one['priority']}: {quote(one['description'])}", source=one["location"])
-        rows = [(one["priority"], one["type"], one["description"], one["location"]) for one in gaps[:_MOST_GAPS]]
+        first_gaps = gaps[:_MOST_GAPS]
+        rows = [(one["priority"], one["type"], one["description"], one["location"]) for one in first_gaps]
         report.add_table("Gaps", ("priority", "type", "what", "place"), rows, total=len(gaps))
         if len(gaps) > _MOST_GAPS:
             first = f"`gaps` lists the first {_MOST_GAPS} of {len(gaps):,}"
@@ -70,7 +66,7 @@ class HierarchySurvey:
         unjudged = {one.id for each in self.rubric.criteria.values() for one in each if one.check == "judgement"}
         report.figures = {
             "scope": f"{target}, {self.query.scope}", "total_tickets": len(self.tickets), "gaps_found": len(gaps),
-            "gaps": gaps[:_MOST_GAPS], "priority_rule": _PRIORITY_RULE.format(types=types),
+            "gaps": first_gaps, "priority_rule": _PRIORITY_RULE.format(types),
             "rubric": self.rubric.name.to_json(), "not_judged": sorted(unjudged),
         }  # fmt: skip
 
@@ -101,27 +97,25 @@ class HierarchySurvey:
         parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
         if parent and parent.status in {"cancelled", "blocked"}:
             return [f"{parent.ticket_id} is {parent.status}"]
-        score = self._score(parent) if parent else None
-        is_low = score and score.percent < self.rubric.complete_from
-        return [f"{score.ticket.ticket_id} is {score.percent} % complete"] if score and is_low else []
+        if parent and (score := self._score(parent)) and score.percent < self.rubric.complete_from:
+            return [f"{parent.ticket_id} is {score.percent} % complete"]
+        return []
 
     def _score(self, ticket: Ticket) -> TicketScore | None:
         return self.scorer.score(ticket) if self.rubric.criteria.get(ticket.kind) else None
 
     def _find_missing(self) -> None:
         """Tickets without a file: those that one ticket lists, together; else each with those that name it."""
-        namers: dict[str, list[tuple[Ticket, int]]] = {}
+        kind_of, namers = self.tree.vocabulary.kind_of, dict[str, list[tuple[Ticket, int]]]()
         groups: dict[str, dict[str, None]] = {}
         for ticket in self.tickets:
             parent, lines = self.tree.parents.get(ticket.ticket_id), dict[str, int]()
             for relation in ("child", "parent", "requires", "blocks"):
                 for one in ticket.targets(relation):
-                    if one.target in self.tree.by_id:
-                        continue
-                    if relation == "child":
-                        groups.setdefault(ticket.ticket_id, {})[one.target] = None
-                    if relation == "child" or self.tree.vocabulary.kind_of(one.target):
+                    if one.target not in self.tree.by_id and (relation == "child" or kind_of(one.target)):
                         lines.setdefault(one.target, one.line)
+                        if relation == "child":
+                            groups.setdefault(ticket.ticket_id, {})[one.target] = None
             if parent and parent not in self.tree.by_id:
                 lines.setdefault(parent, ticket.line)
             for key, line in lines.items():
@@ -191,12 +185,7 @@ class HierarchySurvey:
 
 
 def _select_tickets(tree: TicketTree, query: HierarchyQuery) -> list[Ticket]:
-    """The tickets that a query is about, in the order of their ids.
-
-    Raises:
-        InvalidInput: The target is neither a ticket nor a folder of tickets.
-        MissingFile: There is no such ticket.
-    """
+    """The tickets that a query is about, in the order of their ids."""
     folder = query.target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
     is_all = folder in {"", "."}
     chosen = [one for one in tree.tickets if is_all or one.path.startswith(f"{folder}/")]

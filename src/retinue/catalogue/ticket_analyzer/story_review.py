@@ -35,16 +35,10 @@ class StoryReview:
         self.tasks = [scorer.score(self.tree.by_id[key]) for key in below]
         above = [self.tree.by_id[key] for key in self.tree.ancestors(story.ticket_id) if key in self.tree.by_id]
         self.above = {f"{one.kind}_alignment": one for one in above if one.kind in {"epic", "initiative"}}
-        self.findings = [one for one in check_tickets(self.tree) if one.severity in _PRIORITIES]
-
-    def to_judge(self) -> dict[str, str]:
-        """What only judgement can settle: of the story, and whether it serves what it is part of."""
         aims = {key: f"The story serves {one.ticket_id}, whose text is below it" for key, one in self.above.items()}
-        return self.score.to_judge() | aims
-
-    def text(self) -> str:
-        """The story, and what it is part of."""
-        return "\n\n".join([self.story.text, *(one.text[:8_000] for one in self.above.values())])
+        self.to_judge = self.score.to_judge | aims
+        self.text = "\n\n".join([story.text, *(one.text[:8_000] for one in self.above.values())])
+        self.findings = [one for one in check_tickets(self.tree) if one.severity in _PRIORITIES]
 
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say what the story, its tasks and its place are like."""
@@ -163,9 +157,9 @@ def report_readiness(scorer: TicketScorer, query: TicketQuery, report: SkillRepo
     words = scorer.tree.vocabulary
     task = find_ticket(scorer.tree, query.target, *sorted(words.ids.keys() - set(words.parents.values())))
     key, score = task.ticket_id, scorer.score(task, "readiness")
-    issues, files = score.issues(), list(_expected_files(scorer, task))
-    blocking = [*_blockers(scorer, task, query.mode), *(one for one in files if not one.is_there)]
-    conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + len(files), len(blocking), 1)
+    issues, (files, missing_files) = score.issues(), _expected_files(scorer, task)
+    blocking = [*_blockers(scorer, task, query.mode), *missing_files]
+    conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + files, len(blocking), 1)
     count = conditions - len(blocking) - len(score.missing)
     basis = f"{count} of {conditions} conditions met: {len(score.breakdown)} of the rubric, and what it waits for"
     verdict = "may not be started" if blocking else "may go on" if task.status == "in_progress" else "may be started"
@@ -200,17 +194,18 @@ def _blockers(scorer: TicketScorer, task: Ticket, mode: str) -> Iterator[Blockin
         )  # fmt: skip
 
 
-def _expected_files(scorer: TicketScorer, task: Ticket) -> Iterator[BlockingIssue]:
-    """The files that a task and a finished ticket that it requires both name, and whether they are there."""
+def _expected_files(scorer: TicketScorer, task: Ticket) -> tuple[int, list[BlockingIssue]]:
+    """How many files a task and a finished ticket that it requires both name, and those that are not there."""
     own = {one.target: one.line for one in task.targets("file") if not one.target.endswith("/")}
     required = [scorer.tree.by_id.get(key) for key in scorer.tree.requires.get(task.ticket_id, ())]
     finished = [one for one in required if one and one.status == "done"]
     makers = {one.target: each.ticket_id for each in finished for one in each.targets("file") if one.target in own}
     paths = [f"/{entry.path}" for entry in list_files(scorer.workspace).files] if makers else []
-    for path, maker in makers.items():
-        is_there = any(each.endswith(f"/{path.lstrip('/')}") for each in paths)
-        state = "is there" if is_there else "is not there"
-        yield BlockingIssue(
-            type="missing_dependency", description=f"`{path}`, which {maker} names too and is done, {state}.",
-            expected_file=path, found=is_there, location=f"{task.path}:{own[path]}",
-        )  # fmt: skip
+    missing = [one for one in makers if not any(each.endswith(f"/{one.lstrip('/')}") for each in paths)]
+    return len(makers), [
+        BlockingIssue(
+            type="missing_dependency", description=f"`{one}`, which {makers[one]} names too and is done, is not there.",
+            expected_file=one, found=False, location=f"{task.path}:{own[one]}",
+        )
+        for one in missing
+    ]  # fmt: skip
