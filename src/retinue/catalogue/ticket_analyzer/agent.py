@@ -1,5 +1,6 @@
 """The agent: typed skills over a tree of tickets. What they find out stands in the modules beside."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import retinue
@@ -15,7 +16,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 
-from .completeness import TicketScore, TicketScorer, report_completeness
+from .completeness import TicketScore, TicketScorer
 from .hierarchy import HierarchySurvey
 from .parameters import HierarchyGaps, HierarchyQuery, StoryDeep, TaskStart, TicketCompleteness, TicketQuery
 from .story_review import StoryReview, report_readiness
@@ -90,18 +91,7 @@ class TicketAnalyzer:
         Use it before or while a story is worked on. Returns scores of the story and its tasks, issues with place and
         fix, stated and actual progress, and whether it serves its epic.
         """
-        results: list[StoryReview] = []
-
-        def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
-            story, with_tasks = find_ticket(tree, query.target, "story"), query.scope != "single-ticket"
-            results.append(StoryReview(TicketScorer(tree, run.workspace), story, query.mode, with_tasks=with_tasks))
-
-        report = await run_on_tickets(run, "story_deep", work)
-        criteria, text = results[0].to_judge(), results[0].text()
-        who, definition = self.models, TicketAnalyzer.definition
-        judgements = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
-        results[0].report(judgements, report)
-        return report.reply()
+        return await self._judge(lambda scorer: StoryReview(scorer, query), task, run)
 
     @retinue.skill(
         **_THINKS,
@@ -115,19 +105,7 @@ class TicketAnalyzer:
         Use it to see what a ticket lacks before it is worked on. Returns the score, each criterion, what is missing
         with place, impact and fix, and the level of quality.
         """
-        results: list[tuple[TicketScorer, TicketScore]] = []
-
-        def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
-            scorer = TicketScorer(tree, run.workspace)
-            results.append((scorer, scorer.score(find_ticket(tree, query.target))))
-
-        report = await run_on_tickets(run, "ticket_completeness", work)
-        ((scorer, score),) = results
-        criteria, text = score.to_judge(), score.ticket.text
-        who, definition = self.models, TicketAnalyzer.definition
-        judgements = await judge_criteria(criteria, text, report, models=who, definition=definition, task=task, run=run)
-        report_completeness(scorer, score.with_judgements(judgements), report)
-        return report.reply()
+        return await self._judge(lambda scorer: scorer.score(find_ticket(scorer.tree, query.target)), task, run)
 
     @retinue.skill(
         **_SKILL,
@@ -160,8 +138,22 @@ class TicketAnalyzer:
         """
 
         def work(tree: TicketTree, report: SkillReport, _deadline: RunDeadline) -> None:
-            kinds = tree.vocabulary.ids.keys() - set(tree.vocabulary.parents.values())
-            task = find_ticket(tree, query.target, *sorted(kinds))
-            report_readiness(TicketScorer(tree, run.workspace), task, query.mode, report)
+            report_readiness(TicketScorer(tree, run.workspace), query, report)
 
         return (await run_on_tickets(run, "task_readiness", work)).reply()
+
+    async def _judge(
+        self, review_of: Callable[[TicketScorer], StoryReview | TicketScore], task: Task, run: RunContext
+    ) -> Reply:
+        reviews: list[StoryReview | TicketScore] = []
+
+        def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
+            reviews.append(review_of(TicketScorer(tree, run.workspace)))
+
+        report = await run_on_tickets(run, task.skill or "", work)
+        (review,), models, definition = reviews, self.models, TicketAnalyzer.definition
+        judgements = await judge_criteria(
+            review.to_judge, review.text, report, models=models, definition=definition, task=task, run=run
+        )
+        review.report(judgements, report)
+        return report.reply()

@@ -11,18 +11,18 @@ from retinue.catalogue.tickets.readiness import BlockerKind
 from retinue.catalogue.tickets.ticket_work import TicketTarget
 from retinue.contract.model import Completeness, Count, Many, Model
 
-from .rubric_checks import GapType, IssuePriority
-
+GapType: TypeAlias = Literal[
+    "missing_ticket", "incomplete_detail", "undocumented_addition", "broken_link", "out_of_sync"
+]
+IssuePriority: TypeAlias = Literal["high", "medium", "low"]
 _Scope: TypeAlias = Literal["full-hierarchy", "single-ticket", "story-and-tasks", "epic-and-stories"]
-WorkMode: TypeAlias = Literal["by-status", "pre-work", "in-progress"]
+_Mode: TypeAlias = Literal["by-status", "pre-work", "in-progress"]
 _SCOPES = {
-    "full-hierarchy": "",
     "single-ticket": "the ticket alone: only this ticket, without its children",
     "story-and-tasks": "stories and tasks only",
     "epic-and-stories": "epics and stories only",
 }
 _MODES = {
-    "by-status": "",
     "pre-work": "before work begins: not started yet, planning",
     "in-progress": "while work goes on: already started, ongoing",
 }
@@ -36,7 +36,7 @@ class TicketScope(Model):
         default="full-hierarchy",
         description="Which kinds of tickets at and below the target count, where a skill looks at several.",
     )
-    mode: Annotated[WorkMode, Choices(**_MODES)] = Field(
+    mode: Annotated[_Mode, Choices(**_MODES)] = Field(
         default="by-status", description="Whether the work has begun; by default what the ticket's status says."
     )
 

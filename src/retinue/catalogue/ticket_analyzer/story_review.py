@@ -2,97 +2,89 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Final
 
 from retinue.catalogue._prose import first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.tickets import Ticket, check_tickets, task_readiness
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import hours_of, stated_percent
+from retinue.catalogue.tickets.ticket_work import find_ticket
 from retinue.catalogue.tickets.vocabulary import fold_words
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping
 from retinue.tools.tree import list_files
 
-from .completeness import MOST_NAMED, TicketScore, TicketScorer
-from .parameters import BlockingIssue, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, WorkMode
-from .rubric_checks import IssuePriority
+from .completeness import MOST_NAMED, PRIORITIES, TicketScore, TicketScorer
+from .parameters import BlockingIssue, IssuePriority, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, TicketQuery
 
-_PRIORITIES: Final[Mapping[str, IssuePriority]] = {"error": "high", "warning": "medium", "info": "low"}
+_PRIORITIES: Final[Mapping[str, IssuePriority]] = {"error": "high", "warning": "medium"}
 _WORD: Final = re.compile(r"\w{4,}")
 _ABOUT: Final = ("user_story", "overview", "key_results")
-_IMPACTS: Final = {
-    "medium": "What is built first has nothing to be held against.", "low": "How far it has come is harder to see.",
-}  # fmt: skip
 
 
 class StoryReview:
     """Everything about one story that can be told without judgement, and what is left to judge."""
 
-    def __init__(self, scorer: TicketScorer, story: Ticket, mode: WorkMode, *, with_tasks: bool) -> None:
-        self.scorer, self.story, tree = scorer, story, scorer.tree
-        self.is_planned = mode == "pre-work" or (mode == "by-status" and story.status == "todo")
+    def __init__(self, scorer: TicketScorer, query: TicketQuery) -> None:
+        self.scorer, self.tree = scorer, scorer.tree
+        self.story = story = find_ticket(self.tree, query.target, "story")
+        self.is_planned = query.mode == "pre-work" or (query.mode == "by-status" and story.status == "todo")
         self.score = scorer.score(story)
-        below = tree.children.get(story.ticket_id, ()) if with_tasks else ()
-        self.tasks = [scorer.score(tree.by_id[key]) for key in below if key in tree.by_id]
-        above = [tree.by_id[key] for key in tree.ancestors(story.ticket_id) if key in tree.by_id]
+        below = self.tree.children.get(story.ticket_id, ()) if query.scope != "single-ticket" else ()
+        self.tasks = [scorer.score(self.tree.by_id[key]) for key in below]
+        above = [self.tree.by_id[key] for key in self.tree.ancestors(story.ticket_id) if key in self.tree.by_id]
         self.above = {f"{one.kind}_alignment": one for one in above if one.kind in {"epic", "initiative"}}
-        self.findings = [one for one in check_tickets(tree) if one.severity != "info"]
-
-    def to_judge(self) -> dict[str, str]:
-        """What only judgement can settle: of the story, and whether it serves what it is part of."""
         aims = {key: f"The story serves {one.ticket_id}, whose text is below it" for key, one in self.above.items()}
-        return self.score.to_judge() | aims
-
-    def text(self) -> str:
-        """The story, and what it is part of."""
-        return "\n\n".join([self.story.text, *(one.text[:8_000] for one in self.above.values())])
+        self.to_judge = self.score.to_judge | aims
+        self.text = "\n\n".join([story.text, *(one.text[:8_000] for one in self.above.values())])
+        self.findings = [one for one in check_tickets(self.tree) if one.severity in _PRIORITIES]
 
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say what the story, its tasks and its place are like."""
-        scorer, key = self.scorer, self.story.ticket_id
-        score = self.score.with_judgements(judgements)
-        scorer.report(score, report)
-        progress = self._progress(score)
-        says = f"It states {progress.stated}" if progress.stated else "It states no progress"
-        count = f"{progress.tasks_complete} of {plural(progress.tasks_total, 'task')}"
-        place = score.location("progress_accurate" if "progress_accurate" in score.outcomes else "")
-        report.add("progress", f"{says}; {count} done.", source=place)
+        score, actual = self.score.with_judgements(judgements), self.scorer.progress.get(self.story.ticket_id)
+        score.describe(report)
+        stated, (finished, total) = stated_percent(self.story), (actual.done, actual.total) if actual else (0, 0)
+        progress = StoryProgress(
+            stated=None if stated is None else f"{stated}%",
+            actual=f"{100 * finished / total:.0f}%" if total else None,
+            accurate=None if stated is None else score.breakdown.get("progress_accurate"),
+            tasks_complete=finished,
+            tasks_total=total,
+        )
+        says = f"It states {progress.stated or 'no progress'}; {finished} of {plural(total, 'task')} done."
+        report.add("progress", says, source=score.location("progress_accurate"))
         order = list(self._order_issues()) if self.is_planned else []
         for one in order:
             report.add(one.type, f"{quote(one.problem)} {one.fix}", source=one.location)
-        rows = [
-            (one.ticket.ticket_id, one.ticket.title, one.ticket.status, one.percent, one.location())
-            for one in self.tasks
-        ]
-        report.add_table(f"Tasks of {key}", ("task", "title", "status", "score", "place"), rows)
+        columns = ("task", "title", "status", "score", "place")
+        tickets = [(one.ticket, one.percent, one.location()) for one in self.tasks]
+        rows = [(one.ticket_id, one.title, one.status, percent, place) for one, percent, place in tickets]
+        report.add_table(f"Tasks of {self.story.ticket_id}", columns, rows)
         for one in self.tasks:
-            scorer.warn_below_floor(one, report)
+            one.warn_below_floor(report)
         report.files += [one.path for one in self.above.values()]
-        tasks = [
-            self._scored(one, estimated_hours=hours_of(one.ticket), actual_hours=one.ticket.number("actual"))
-            for one in self.tasks
-        ]
         report.figures = {
             "story": self._scored(score, *order, progress=progress),
-            "tasks": tasks,
+            "tasks": [
+                self._scored(one, estimated_hours=hours_of(one.ticket), actual_hours=one.ticket.number("actual"))
+                for one in self.tasks
+            ],
             "hierarchy": self._place(judgements),
-            "rubric": scorer.rubric.name.to_json(),
+            "rubric": self.scorer.rubric.name.to_json(),
             "not_judged": [*score.not_judged, *(one for one in self.above if one not in judgements)],
         }
 
     def _scored(self, score: TicketScore, *more: TicketIssue, **facts: object) -> JsonMapping:
-        ticket, lines = score.ticket, {one.line for one in score.outcomes.values() if one.is_met is False}
+        ticket = score.ticket
         # What a criterion says already, on the same line, is not said again.
-        issues = [
-            *score.issues(),
-            *more,
-            *(one for one in self._conflicts(ticket) if int(one.location.rpartition(":")[2]) not in lines),
-        ]
+        places = {score.location(key) for key in score.missing}
+        conflicts = (one for one in self._conflicts(ticket) if one.location not in places)
+        issues = sorted([*score.issues(), *more, *conflicts], key=lambda one: PRIORITIES.index(one.priority))
         return ScoredTicket.model_validate({
             "id": ticket.ticket_id, "path": ticket.path, "status": ticket.status, "completeness_score": score.percent,
             "completeness_breakdown": score.breakdown, "basis": score.basis, "not_judged": score.not_judged,
-            "issues": tuple(sorted(issues, key=lambda one: list(_PRIORITIES.values()).index(one.priority))), **facts,
+            "issues": issues, **facts,
         }).to_json()  # fmt: skip
 
     def _conflicts(self, ticket: Ticket) -> Iterator[TicketIssue]:
@@ -111,46 +103,29 @@ class StoryReview:
         """Where the tasks of a story that is not begun do not put scenarios and tests first."""
         rubric, story, tasks = self.scorer.rubric, self.story, [one.ticket for one in self.tasks]
         section = next((one for one in story.sections if one.key == "children"), None)
-        rows: list[tuple[Ticket, int, str, Literal["medium", "low"], str, str]] = []
+        rows: list[tuple[str, Ticket, int, str]] = []
         if (bar := story.progress) and bar.bar and len(bar.bar) != rubric.bar_cells:
-            line, cells = story.fields["progress"].line, f"{rubric.bar_cells} cells"
-            rows.append(
-                (story, line, "progress_bar", "low", f"Its bar has {len(bar.bar)} cells.", f"Draw it with {cells}.")
-            )
+            rows.append(("progress_bar", story, story.fields["progress"].line, f"Its bar has {len(bar.bar)} cells."))
         if tasks and not rubric.find("scenario_words", tasks[0].title):
             problem = f"The first task, {tasks[0].ticket_id}, does not write the scenarios."
-            fix = "Let the first task write all scenarios, so that each later one can make some pass."
-            rows.append((tasks[0], tasks[0].line, "scenarios_first", "medium", problem, fix))
-        for one in tasks[1:]:
-            if (match := rubric.find("test_titles", one.title)) and not match.start():
-                fix = "Write the tests in the task that builds what they test."
-                rows.append((one, one.line, "standalone_tests", "medium", f"{one.ticket_id} only writes tests.", fix))
+            rows.append(("scenarios_first", tasks[0], tasks[0].line, problem))
+        tests = [one for one in tasks[1:] if (match := rubric.find("test_titles", one.title)) and not match.start()]
+        rows += [("standalone_tests", one, one.line, f"{one.ticket_id} only writes tests.") for one in tests]
         if tasks and section and story.scenarios:
             lines = [*story.rows[section.line : section.end], *(one.title for one in story.sections)]
             if not rubric.find("progress_columns", "\n".join(lines)):
                 problem = "Its list of tasks does not say how many scenarios pass after each."
-                fix = "Add a column `BDD Progress`."
-                rows.append((story, section.line, "bdd_progress", "low", problem, fix))
-        for ticket, line, kind, priority, problem, fix in rows:
-            yield TicketIssue(
-                type=kind, priority=priority, location=f"{ticket.path}:{line}", current=one_line(ticket.title),
-                problem=problem, fix=fix, impact=_IMPACTS[priority],
-            )  # fmt: skip
-
-    def _progress(self, score: TicketScore) -> StoryProgress:
-        stated, actual = stated_percent(self.story), self.scorer.progress.get(self.story.ticket_id)
-        finished, total = (actual.done, actual.total) if actual else (0, 0)
-        return StoryProgress(
-            stated=None if stated is None else f"{stated}%",
-            actual=f"{100 * finished / total:.0f}%" if total else None,
-            accurate=None if stated is None else score.breakdown.get("progress_accurate"),
-            tasks_complete=finished,
-            tasks_total=total,
-        )
+                rows.append(("bdd_progress", story, section.line, problem))
+        for key, ticket, line, problem in rows:
+            if one := rubric.planning.get(key):
+                yield TicketIssue(
+                    type=key, priority=one.priority, location=f"{ticket.path}:{line}", current=one_line(ticket.title),
+                    problem=problem, fix=one.fix, impact=one.impact,
+                )  # fmt: skip
 
     def _place(self, judgements: Mapping[str, CriterionJudgement]) -> JsonMapping:
         """Where the story stands, and whether it serves what it is part of: by a model, or by words they share."""
-        tree, key, limit = self.scorer.tree, self.story.ticket_id, self.scorer.rubric.shared_words
+        tree, key, limit = self.tree, self.story.ticket_id, self.scorer.rubric.shared_words
         own, alignments, bases = self._words(self.story), dict[str, bool](), list[str]()
         for name, one in self.above.items():
             if name in judgements:
@@ -162,11 +137,12 @@ class StoryReview:
             words = f": {first_of(shared, MOST_NAMED)}" if shared else ""
             basis = f"{name}: {plural(len(shared), 'word')} shared with {one.ticket_id}, of at least {limit}{words}."
             bases.append(f"{basis} Nobody judged what they mean.")
-        siblings = [one for one in tree.children.get(tree.parents.get(key, ""), ()) if one != key and one in tree.by_id]
-        parents = {f"parent_{one.kind}": one.ticket_id for one in self.above.values()}
-        conflicts = tuple(self._conflicts(self.story))
-        facts = {"alignment_basis": tuple(bases), "sibling_stories": tuple(siblings), "conflicts": conflicts}
-        return StoryPlace.model_validate({**parents, **alignments, **facts}).to_json()
+        place = StoryPlace.model_validate({
+            **{f"parent_{one.kind}": one.ticket_id for one in self.above.values()}, **alignments,
+            "alignment_basis": bases, "conflicts": [*self._conflicts(self.story)],
+            "sibling_stories": [one for one in tree.children.get(tree.parents.get(key, ""), ()) if one != key],
+        })  # fmt: skip
+        return place.to_json()
 
     def _words(self, ticket: Ticket) -> set[str]:
         """The words of a ticket's title and of what it says it is about."""
@@ -176,36 +152,32 @@ class StoryReview:
         return set(_WORD.findall(fold_words(" ".join([ticket.title, *parts])))) - set(common)
 
 
-def report_readiness(scorer: TicketScorer, task: Ticket, mode: WorkMode, report: SkillReport) -> None:
+def report_readiness(scorer: TicketScorer, query: TicketQuery, report: SkillReport) -> None:
     """Say whether a task may be started, and what keeps it from that (G4)."""
+    words = scorer.tree.vocabulary
+    task = find_ticket(scorer.tree, query.target, *sorted(words.ids.keys() - set(words.parents.values())))
     key, score = task.ticket_id, scorer.score(task, "readiness")
-    files = list(_expected_files(scorer, task))
-    blocking = [*_blockers(scorer, task, mode), *(one for one in files if not one.is_there)]
-    conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + len(files), len(blocking), 1)
+    issues, (files, missing_files) = score.issues(), _expected_files(scorer, task)
+    blocking = [*_blockers(scorer, task, query.mode), *missing_files]
+    conditions = len(score.breakdown) + max(len(scorer.tree.requires.get(key, ())) + files, len(blocking), 1)
     count = conditions - len(blocking) - len(score.missing)
     basis = f"{count} of {conditions} conditions met: {len(score.breakdown)} of the rubric, and what it waits for"
     verdict = "may not be started" if blocking else "may go on" if task.status == "in_progress" else "may be started"
     report.add("readiness", f"{key} {verdict}: {basis}.", source=score.location())
     for one in blocking[:MOST_NAMED]:
         report.add(one.type, quote(one.description), source=one.location)
-    for one in score.issues():
+    for one in issues:
         report.add(one.type, f"{quote(one.problem)} {quote(one.fix)}", source=one.location)
+    advice = [f"See to this first: {one.description}" for one in blocking]
+    advice += [f"{one.problem} {one.fix}" for one in issues]
     report.figures = {
-        "task_id": key,
-        "ready": not blocking,
-        "blocking_issues": [one.to_json() for one in blocking],
-        "readiness_score": round(100 * count / conditions),
-        "basis": basis,
-        "recommendations": [
-            *(f"See to this first: {one.description}" for one in blocking),
-            *(f"{one.problem} {one.fix}" for one in score.issues()),
-        ],
-        "rubric": scorer.rubric.name.to_json(),
-        "not_judged": list(score.not_judged),
-    }
+        "task_id": key, "ready": not blocking, "blocking_issues": [one.to_json() for one in blocking],
+        "readiness_score": round(100 * count / conditions), "basis": basis, "recommendations": advice,
+        "rubric": scorer.rubric.name.to_json(), "not_judged": score.not_judged,
+    }  # fmt: skip
 
 
-def _blockers(scorer: TicketScorer, task: Ticket, mode: WorkMode) -> Iterator[BlockingIssue]:
+def _blockers(scorer: TicketScorer, task: Ticket, mode: str) -> Iterator[BlockingIssue]:
     """What its own status and other tickets keep it from."""
     places = {one.target: f"{task.path}:{one.line}" for one in reversed(task.references)}
     own = f"{task.path}:{task.fields['status'].line if 'status' in task.fields else task.line}"
@@ -216,26 +188,24 @@ def _blockers(scorer: TicketScorer, task: Ticket, mode: WorkMode) -> Iterator[Bl
         )
     for one in next((each.blockers for each in task_readiness(scorer.tree, below=task.ticket_id)), ()):
         yield BlockingIssue(
-            type=one.kind,
-            description=one.message,
-            current_status=one.status,
+            type=one.kind, description=one.message, current_status=one.status,
             required_status={"prerequisite": "done", "status": "todo"}.get(one.kind),
-            found=False if one.kind == "missing_dependency" else None,
-            location=places.get(one.ticket_id, own),
-        )
+            found=False if one.kind == "missing_dependency" else None, location=places.get(one.ticket_id, own),
+        )  # fmt: skip
 
 
-def _expected_files(scorer: TicketScorer, task: Ticket) -> Iterator[BlockingIssue]:
-    """The files that a task and a finished ticket that it requires both name, and whether they are there."""
+def _expected_files(scorer: TicketScorer, task: Ticket) -> tuple[int, list[BlockingIssue]]:
+    """How many files a task and a finished ticket that it requires both name, and those that are not there."""
     own = {one.target: one.line for one in task.targets("file") if not one.target.endswith("/")}
     required = [scorer.tree.by_id.get(key) for key in scorer.tree.requires.get(task.ticket_id, ())]
     finished = [one for one in required if one and one.status == "done"]
     makers = {one.target: each.ticket_id for each in finished for one in each.targets("file") if one.target in own}
     paths = [f"/{entry.path}" for entry in list_files(scorer.workspace).files] if makers else []
-    for path, maker in makers.items():
-        is_there = any(each.endswith(f"/{path.lstrip('/')}") for each in paths)
-        state = "is there" if is_there else "is not there"
-        yield BlockingIssue(
-            type="missing_dependency", description=f"`{path}`, which {maker} names too and is done, {state}.",
-            expected_file=path, found=is_there, location=f"{task.path}:{own[path]}",
-        )  # fmt: skip
+    missing = [one for one in makers if not any(each.endswith(f"/{one.lstrip('/')}") for each in paths)]
+    return len(makers), [
+        BlockingIssue(
+            type="missing_dependency", description=f"`{one}`, which {makers[one]} names too and is done, is not there.",
+            expected_file=one, found=False, location=f"{task.path}:{own[one]}",
+        )
+        for one in missing
+    ]  # fmt: skip
