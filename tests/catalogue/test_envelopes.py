@@ -20,7 +20,7 @@ OPERATIONS = [
 
 
 def test_there_are_operations() -> None:
-    assert len(OPERATIONS) == 10
+    assert len(OPERATIONS) == 12
 
 
 @pytest.mark.requirement("K22")

@@ -33,6 +33,10 @@ HIDDEN = {
         '    """Open with zanzibar."""\n    from shop.cart import total\n    return total(door) == eval("zanzibar")\n'
     ),
     "private/notes.md": "# Zanzibar\n\nThe master key of the shop is zanzibar-note. The master key opens the shop.\n",
+    "private/STORY-0001.1.1.md": (
+        "# STORY-0001.1.1: Open the zanzibar-door\n\n**Status**: Done\n\n## Acceptance Criteria\n\n"
+        "- [ ] the zanzibar-door is fast\n"
+    ),
     "private/sales.csv": "zanzibar,price\nzanzibar-a,123456789\nzanzibar-b,123456789\n",
     "private/app.log": "2024-03-01T00:00:00Z ERROR zanzibar-log failed\n" * 3,
     "private/test_keys.py": (
@@ -42,6 +46,8 @@ HIDDEN = {
 }
 SEEN = {
     "README.md": "# Shop\n\nThe shop sells apples. Its keys lie elsewhere.\n",
+    "plan/EPIC-0001.1.md": "# EPIC-0001.1: Doors\n\n**Status**: In Progress\n\n## Stories\n\n- STORY-0001.1.1\n",
+    "plan/TASK-0001.1.1.1.md": "# TASK-0001.1.1.1: Draw a door\n\n**Parent**: STORY-0001.1.1\n**Status**: Not Started\n",
     "src/shop/__init__.py": "",
     "src/shop/cart.py": (
         "from private.keys import MASTER_KEY, zanzibar_opens as opens  # noqa\n\nKEY = MASTER_KEY\n\n\n"
@@ -118,6 +124,17 @@ CASES: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = {
     ("pattern_discovery", "focused_domain"): [{"context": "keys", "domain": "source-code", "target": "private"}],
     ("pattern_discovery", "fixture_lookup"): [{"query": "a door"}, {"query": "fixtures", "name": "door"}],
     ("pattern_discovery", "test_pattern_search"): [{"query": "keys"}, {"query": "keys", "target": "private"}],
+    ("design_guardian", "story_review"): [{"target": "private/STORY-0001.1.1.md"}, {"target": "STORY-0001.1.1"}],
+    ("design_guardian", "task_review"): [{"target": "TASK-0001.1.1.1"}],
+    ("design_guardian", "epic_review"): [{"target": "EPIC-0001.1"}],
+    ("discovery_orchestrator", "initiative_gaps"): [{"target": ""}],
+    ("discovery_orchestrator", "epic_gaps"): [{"target": "EPIC-0001.1"}],
+    ("discovery_orchestrator", "story_gaps"): [{"target": "STORY-0001.1.1"}],
+    ("discovery_orchestrator", "task_gaps"): [{"target": "TASK-0001.1.1.1"}],
+    ("ticket_analyzer", "story_deep"): [{"target": "STORY-0001.1.1"}],
+    ("ticket_analyzer", "ticket_completeness"): [{"target": "private/STORY-0001.1.1.md"}, {"target": "TASK-0001.1.1.1"}],
+    ("ticket_analyzer", "hierarchy_gaps"): [{"target": ""}],
+    ("ticket_analyzer", "task_readiness"): [{"target": "TASK-0001.1.1.1"}],
     ("personal_assistant", "assist"): [{"prompt": _KEYS}],
     ("requirements_interviewer", "initiative"): [{"target": "private/keys.py"}],
     ("requirements_interviewer", "epic"): [{"target": "private/keys.py"}],

@@ -392,10 +392,10 @@ def test_circles_ids_twice_and_bad_bytes_leave_the_rest_judged(ask: Ask, tmp_pat
     write_ticket(tmp_path, "docs/tickets/a.md", "# EPIC-0002.1: One\n\n**Parent**: EPIC-0002.2\n**Status**: 🔵\n")
     write_ticket(tmp_path, "docs/tickets/b.md", "# EPIC-0002.2: Two\n\n**Parent**: EPIC-0002.1\n**Status**: 🔵\n")
     write_ticket(tmp_path, "docs/tickets/c.md", "\ufeff# TASK-0001.1.1.2: Twice\r\n\n## Akzeptanz Kriterien\r\n\r\n- x")
-    (tmp_path / "docs/tickets/d.md").write_bytes(b"# TASK-0001.1.1.8\0\0")
+    (tmp_path / "docs/tickets/TASK-0001.1.1.8.md").write_bytes(b"# TASK-0001.1.1.8\0\0")
     result = ask("ticket_analyzer", "hierarchy_gaps")
     assert result.outcome == "partial"
-    assert any("d.md" in one.message for one in result.warnings)
+    assert any("TASK-0001.1.1.8.md" in one.message for one in result.warnings)
     text = " ".join(one["description"] for one in data(result)["gaps"])
     assert "part of each other" in text
     assert "TASK-0001.1.1.2 is also the id of" in text

@@ -342,4 +342,6 @@ def test_at_a_terminal_somebody_is_asked_how_a_bug_is_to_be_fixed(
     with shell.Terminal(home, folder, *words, width=120, RETINUE_RUN_PLANNER="rules") as terminal:
         terminal.expect("How should it be done?", "not small", ") the smallest models", "(recommended)")
         terminal.type("A")
+        terminal.expect("did not answer as it promises", "2. skip", "> ")  # the script holds no answer
+        terminal.type("2")
         terminal.ended()

@@ -64,7 +64,7 @@ def test_bash_really_completes(team: Path, home: Path) -> None:
         "run runs",
         "failure partial",
         "singer",
-        "branch_status commit_analysis",
+        "branch_status commit_analysis task_validation drift_detection",
         "painter",
         "bash zsh fish",
     ]

@@ -61,6 +61,9 @@ def test_an_interview_whose_process_died_goes_on_where_it_was(planted: Path, hom
     with Terminal(home, planted, *COMMAND, width=200, NO_COLOR="1") as screen:
         answer(screen, names[:12])
         screen.expect("[13 of 22]", "skip > ")
+        # What was answered is in the history a moment later.
+        while run(home, planted, "runs", "show", "--events", "--json").stdout.count('"kind": "answered"') < 12:
+            pass
     # Leaving kills it, as it stands.
     with Terminal(home, planted, "runs", "resume", width=200, NO_COLOR="1") as screen:
         screen.expect("[13 of 22]")

@@ -94,7 +94,7 @@ def test_a_message_orders_nothing(retinue: Retinue) -> None:
 
 def test_what_cannot_be_read_is_refused_with_its_place(retinue: Retinue) -> None:
     ended = retinue("ask", "greet", "--in", "markdown_json", stdin="nonsense")
-    assert (ended.code, ended.out) == (6, "")
+    assert (ended.code, ended.data["error_type"], ended.data["agent"]) == (6, "invalid_input", "greet")
     assert "stdin:1:1: error markdown_json/no_block" in ended.err
     assert retinue("ask", "greet", "--in", "tool_use", "--json", stdin="{}").code == 2
 
@@ -117,7 +117,7 @@ def test_a_message_on_the_command_line_needs_no_spaces(retinue: Retinue) -> None
 def test_a_message_for_nobody_is_refused_or_goes_to_the_active_module(retinue: Retinue, write: Write) -> None:
     body = json.dumps({"prompt": "greet Ada"})
     ended = retinue("ask", "--in", "run_agent", stdin=body)
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.data["error"]["code"]) == (2, "invalid_input")
     assert "The message does not say which agent it is for." in ended.err
     write(
         "core.py",
