@@ -182,7 +182,7 @@ def test_of_one_ticket_only_what_is_above_and_below_it_is_a_warning(
     (tmp_path / "docs/tickets/STORY-0001.2.9.md").write_bytes(b"\0\1\2" * 100)
     (tmp_path / "docs/tickets/STORY-0007.1.1.md").write_bytes(b"\0\1\2" * 100)
     run = LocalContext(workspace=Workspace(tmp_path))
-    work = run_on_tickets(run, "test", lambda tree, _report, _deadline: find_ticket(tree, ticket))
+    work = run_on_tickets(run, "test", lambda tree, _report, _deadline: find_ticket(tree, ticket), with_relatives=True)
     warnings = asyncio.run(work).warnings
     assert sum("TASK-0001.2.3.1" in one.message for one in warnings) == 2
     assert sum("STORY-0001.2.9" in one.message for one in warnings) == count - 2

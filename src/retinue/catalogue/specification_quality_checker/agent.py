@@ -28,7 +28,6 @@ from retinue.llm.models import Models
 from .parameters import DEFAULT_RUBRIC, SpecFix, SpecificationQuality, SpecificationRubric, SpecSection
 from .specification_check import SpecificationCheck
 
-_Target = Annotated[TicketTarget, Field(pattern=r"[0-9/\\]")]
 _SCORE: Final = "`STORY-0001.2.3` scores 100 of 100 (agent ready): 0 issues in 40 checkpoints."
 _QUALITY: Final[JsonMapping] = {
     "ticket_id": "STORY-0001.2.3", "quality_score": 100, "quality_level": "agent_ready", "agent_ready": True,
@@ -102,7 +101,7 @@ class SpecificationQualityChecker:
             in STORY-0001.2.3; could an agent implement STORY-0001.2.3 from its wording alone
         """),
     )
-    async def full_ticket(self, target: _Target, task: Task, run: RunContext) -> Reply:
+    async def full_ticket(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the whole text of a ticket for vague words, placeholders and what it leaves unspecified.
 
         Use it before somebody starts to implement a ticket. Returns a score for the whole and for each section, and
@@ -118,7 +117,7 @@ class SpecificationQualityChecker:
             STORY-0001.2.3 missing edge cases; vague acceptance criteria in EPIC-0001.2
         """),
     )
-    async def acceptance_criteria(self, target: _Target, task: Task, run: RunContext) -> Reply:
+    async def acceptance_criteria(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of a ticket's acceptance criteria and scenarios, and whether one of them fails.
 
         Use it when criteria are to be tested. Returns a score and every issue with place and fix.
@@ -132,7 +131,7 @@ class SpecificationQualityChecker:
             STORY-0001.2.3; what does the technical design of TASK-0001.2.3.4 leave open
         """),
     )
-    async def technical_design(self, target: _Target, task: Task, run: RunContext) -> Reply:
+    async def technical_design(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of the technical design in a ticket.
 
         Use it when a design is to be implemented as it is written. Returns a score and every issue with place and fix.
@@ -146,7 +145,7 @@ class SpecificationQualityChecker:
             in TASK-0001.2.3.4; which steps of the checklist in TASK-0001.2.3.4 are vague
         """),
     )
-    async def task_steps(self, target: _Target, task: Task, run: RunContext) -> Reply:
+    async def task_steps(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of the implementation steps in a ticket.
 
         Use it when somebody is to work through a checklist. Returns a score and every issue with place and fix.

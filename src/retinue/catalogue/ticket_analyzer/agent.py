@@ -8,7 +8,7 @@ from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._prose import phrases
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.tickets import TicketTree
+from retinue.catalogue.tickets import Ticket, TicketTree
 from retinue.catalogue.tickets.judgement import judge_criteria
 from retinue.catalogue.tickets.ticket_work import find_ticket, run_on_tickets
 from retinue.contract.definition import Sample, ThinkingBounds
@@ -147,10 +147,12 @@ class TicketAnalyzer:
     ) -> Reply:
         reviews: list[StoryReview | TicketScore] = []
 
-        def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> None:
-            reviews.append(review_of(TicketScorer(tree, run.workspace)))
+        def work(tree: TicketTree, _report: SkillReport, _deadline: RunDeadline) -> Ticket:
+            review = review_of(TicketScorer(tree, run.workspace))
+            reviews.append(review)
+            return review.story if isinstance(review, StoryReview) else review.ticket
 
-        report = await run_on_tickets(run, task.skill or "", work)
+        report = await run_on_tickets(run, task.skill or "", work, with_relatives=True)
         (review,), models, definition = reviews, self.models, TicketAnalyzer.definition
         judgements = await judge_criteria(
             review.to_judge, review.text, report, models=models, definition=definition, task=task, run=run

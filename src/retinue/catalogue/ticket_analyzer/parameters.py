@@ -45,7 +45,7 @@ class TicketQuery(TicketScope):
     """One ticket."""
 
     # By the pattern a reader of plain words knows an id when it sees one.
-    target: Annotated[TicketTarget, Field(pattern=r"[0-9/\\]")]
+    target: TicketTarget
 
 
 class HierarchyQuery(TicketScope):

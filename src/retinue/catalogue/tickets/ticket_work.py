@@ -41,14 +41,19 @@ TicketTarget = Annotated[
 
 
 async def run_on_tickets(
-    run: RunContext, skill: str, work: Callable[[TicketTree, SkillReport, RunDeadline], Ticket | None]
+    run: RunContext,
+    skill: str,
+    work: Callable[[TicketTree, SkillReport, RunDeadline], Ticket | None],
+    *,
+    with_relatives: bool = False,
 ) -> SkillReport:
     """Read all tickets of the workspace and do `work` on them, in a thread; warn of what could not be read.
 
     Args:
         run: Whose workspace.
         skill: For which skill.
-        work: Fills the report. When it gives a ticket, the answer and the warnings are of it, what is above and below.
+        work: Fills the report. When it gives a ticket, the answer is of that, and so are the warnings.
+        with_relatives: The answer is also of what is above and below that ticket.
 
     Raises:
         MissingFile: There is no ticket.
@@ -58,31 +63,31 @@ async def run_on_tickets(
 
     def do_work() -> None:
         tree = read_tickets(run.workspace, check=deadline.check)
-        _warn_of_findings(tree, report, work(tree, report, deadline))
+        _warn_of_findings(tree, report, work(tree, report, deadline), with_relatives=with_relatives)
 
     run.emit(Progress("reading tickets", skill))
     await in_cancellable_thread(deadline, do_work)
     return report
 
 
-def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None) -> None:
+def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None, *, with_relatives: bool) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
     words, ids = tree.vocabulary, {ticket.path: ticket.ticket_id for ticket in tree.tickets}
     above: set[str] = set()
     below: set[str | None] = set()
-    if only is not None:
+    if only is not None and with_relatives:
         above = set(tree.ancestors(only.ticket_id))
         below = {key for key in tree.by_id if only.ticket_id in (key, *tree.ancestors(key))}
     serious: list[Finding] = []
     others: list[str] = []
-    for finding in check_tickets(tree) if only is None or only.ticket_id else only.findings:
+    for finding in check_tickets(tree):
         match = words.name_start.match(words.place_name(finding.file or ""))
         key = ids.get(finding.file or "") or (match[0] if match else "")
         if finding.rule not in _INCOMPLETE:
             continue
         if not key and finding.rule != "ticket/bad-id" and only is None:
             others.append(code(finding.file or ""))
-        elif only is None or key in above or key in below or words.parent_id(key) in below:
+        elif only is None or finding.file == only.path or key in above or key in below or words.parent_id(key) in below:
             serious.append(finding)
     if others:
         report.note(f"Not read, and not named as tickets: {first_of(others, _MOST_WARNINGS)}.")
