@@ -238,7 +238,7 @@ def test_work_that_is_not_merged_is_no_finished_work(steps: Repository, ask_in: 
     assert validate(ask, "TASK-0001.1.1.4", base="work")["validated_tasks"][0]["fix"] == "Say that it is done."
     steps.git("switch", "--quiet", "main")
     assert verdicts(validate(ask, "TASK-0001.1.1.4")) == {"4": "accurate"}
-    assert verdicts(validate(ask, "work"))["4"] == "reality_ahead_of_ticket"  # what the branch has counts
+    assert verdicts(validate(ask, "heads/work"))["4"] == "reality_ahead_of_ticket"  # what the branch has counts
 
 
 @pytest.mark.requirement("G11")

@@ -167,7 +167,7 @@ class TaskQuery(Model):
             pattern=r"^$|[0-9/\\]",
             json_schema_extra={"default": ""},
             description="The tickets: an id such as STORY-0001.2.3 with all that is part of it, a file or folder, or a"
-            " branch, whose commits then count too; empty means all of them.",
+            " branch, whose commits then count too (`heads/NAME` if it has neither digit nor slash); empty means all.",
         ),
     ]
     base: _Branch = Field(

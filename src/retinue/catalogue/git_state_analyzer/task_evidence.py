@@ -360,16 +360,17 @@ def with_evidence(
         work(TaskEvidence(tree, tickets_below(tree, query.target)), report)
         report.figures["metadata"] = commands_run(None)
         return
-    is_branch, base = query.target in branches, query.base or git.default_base() or ""
+    target = query.target.removeprefix("heads/")
+    is_branch, base = target in branches, query.base or git.default_base() or ""
     with CommitIndex(git, cache_dir, check=deadline.check) as index:
         since = parse_bound(query.since, "since") if isinstance(query, DriftQuery) else None
-        revision = query.target if is_branch and query.target != head.branch else "HEAD"
+        revision = target if is_branch and target != head.branch else "HEAD"
         commits = read_commits(index, git, tree, revision=revision, base=base, since=since)
-        branch_ids = _branch_ids(query.target, tree.vocabulary)
+        branch_ids = _branch_ids(target, tree.vocabulary)
         if is_branch and not branch_ids:
             tickets = [tree.by_id[key] for key in commits.by_ticket if key in tree.by_id and not commits.is_merged(key)]
         else:
-            tickets = tickets_below(tree, branch_ids[-1] if is_branch else query.target)
+            tickets = tickets_below(tree, branch_ids[-1] if is_branch else target)
         if commits.cut_off and head.sha and not git.is_shallow():
             report.warn(
                 "incomplete_context",

@@ -278,13 +278,13 @@ class _TicketChecks:
         return self.unmet(f"It has {few}{' with a number' * criterion.numbers} on its {names}.", section=sections)
 
     def _lists_children(self, _criterion: RubricCriterion) -> CheckOutcome:
-        children, listed = self.scorer.tree.children.get(self.ticket.ticket_id, ()), self.ticket.targets("child")
+        children, references = self.scorer.tree.children.get(self.ticket.ticket_id, ()), self.ticket.targets("child")
         names = self.scorer.names.get(self.ticket.ticket_id, ())
         if unlisted := [one for one in children if one not in names]:
             return self.unmet(f"It does not list {first_of(unlisted, 5)}.", section=["children"])
-        if not listed and not children:
+        if not references and not children:
             return self.unmet("It lists nothing that it is made of.", section=["children"])
-        return CheckOutcome(True, listed[0].line if listed else self.ticket.line)
+        return CheckOutcome(True, references[0].line if references else self.ticket.line)
 
     def _parent_names_it(self, _criterion: RubricCriterion) -> CheckOutcome:
         parent, stated = self.scorer.tree.parents.get(self.ticket.ticket_id), self.ticket.targets("parent")
