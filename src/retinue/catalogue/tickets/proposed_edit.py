@@ -5,8 +5,7 @@ They come as JSON that anybody may have written: a path counts only if a ticket 
 
 import json
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Final, cast
 
@@ -45,28 +44,13 @@ class ProposedEdit(Model):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def propose_edit(ticket: Ticket, edit: TicketEdit, edit_type: str, reason: str) -> ProposedEdit | None:
-    """`edit` as one that can be passed on; None when it is too long, or what it replaces stands twice on its line.
-
-    Args:
-        ticket: Whose text it is made for.
-        edit: It stays on one line.
-        edit_type: What it changes, in a word.
-        reason: Why, in a sentence.
-    """
-    starts = [*line_starts(ticket.text), len(ticket.text)]
-    line = bisect_right(starts, edit.start)
-    row = ticket.text[starts[line - 1] : starts[line]]
-    if max(len(edit.old), len(edit.new)) > _MAX_LINE or row.count(edit.old) != 1:
+def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: str, reason: str) -> ProposedEdit | None:
+    """That `new` takes the place of `old` on a line; None when it stands there not at all or twice, or is too long."""
+    is_plain = old and new and old != new and ticket.rows[line - 1].count(old) == 1
+    if not is_plain or max(len(old), len(new)) > _MAX_LINE:
         return None
     return ProposedEdit(
-        file=ticket.path,
-        edit_type=edit_type,
-        old=edit.old,
-        new=edit.new,
-        reason=reason,
-        line=line,
-        digest=ticket.digest,
+        file=ticket.path, edit_type=edit_type, old=old, new=new, reason=reason, line=line, digest=ticket.digest
     )
 
 
@@ -137,13 +121,12 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
         if ticket.digest != edit.digest:
             message = f"`{ticket.path}` has changed since the edit was proposed."
             raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
-        starts = [*line_starts(ticket.text), len(ticket.text)]
-        place = f"line {edit.line} of `{ticket.path}`"
-        row = ticket.text[starts[edit.line - 1] : starts[edit.line]] if edit.line < len(starts) else ""
+        row = ticket.rows[edit.line - 1] if edit.line <= len(ticket.rows) else ""
         if row.count(edit.old) != 1:
+            place = f"line {edit.line} of `{ticket.path}`"
             message = f"{edit.old[:80]!r} stands {row.count(edit.old)} times on {place}, not once."
             raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
-        start = starts[edit.line - 1] + row.index(edit.old)
+        start = line_starts(ticket.text)[edit.line - 1] + row.index(edit.old)
         planned.setdefault(ticket.path, []).append(TicketEdit(start, edit.old, edit.new))
     return planned
 
@@ -166,10 +149,9 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[Proposed
     Raises:
         RetinueError: as `plan_edits` and `write_edits`.
     """
-    planned: Mapping[str, list[TicketEdit]] = plan_edits(tree, edits)
+    planned = plan_edits(tree, edits)
     tickets = {ticket.path: ticket for ticket in tree.tickets}
-    for path, some in planned.items():
-        edited_text(path, tickets[path].text, some)
+    for path in planned:
         workspace.check_writing(path)
     undo_log: list[tuple[str, bytes]] = []
     try:
