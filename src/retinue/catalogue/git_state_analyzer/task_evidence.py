@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -360,10 +360,9 @@ def with_evidence(
 
 def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     """Warn of tickets that are in a submodule or in conflict, and say which changes are not committed."""
-    root = Path(git.root)
-    folders = {Path(ticket.path).parent for ticket in tree.tickets}
-    above = {place for folder in folders for place in (folder, *folder.parents)} - {Path()}
-    submodules = sorted(place.as_posix() for place in above if (root / place / ".git").exists())
+    paths = {ticket.path for ticket in tree.tickets}
+    above = {place for path in paths for place in Path(path).parents} - {Path()}
+    submodules = sorted(place.as_posix() for place in above if (git.root / place / ".git").exists())
     if submodules:
         report.warn(
             "incomplete_context",
@@ -374,17 +373,14 @@ def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     if git.is_bare():
         return
     status = git.status()
-    paths = {ticket.path for ticket in tree.tickets}
-    unmerged = [one.path for one in status.unmerged if one.path in paths]
-    if unmerged:
+    if unmerged := [one.path for one in status.unmerged if one.path in paths]:
         report.warn(
             "degraded_analysis",
             f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}.",
             impact="What both sides say of them stands in these files, and the first counts.",
             recovery="Resolve the conflict, then ask again.",
         )
-    changed = {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths
-    if changed:
+    if changed := {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths:
         report.note(f"{plural(len(changed), 'ticket has', 'tickets have')} changes that are not committed; they count.")
 
 
@@ -397,24 +393,18 @@ def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
     verdicts = [one[0] for one in results.values() if one]
     left_out = [key for key, one in results.items() if one is None]
     counts = Counter(one.verdict for one in verdicts)
-    ahead, behind = counts["ticket_ahead_of_reality"], counts["reality_ahead_of_ticket"]
+    right, ahead, behind = (counts[verdict] for verdict in get_args(Verdict))
+    summary = {"accurate": right, "ticket_ahead": ahead, "reality_ahead": behind, "drift_count": ahead + behind}
     report.figures |= {
         "validated_tasks": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in verdicts],
-        "summary": {
-            "total_tasks": len(verdicts),
-            "accurate": counts["accurate"],
-            "ticket_ahead": ahead,
-            "reality_ahead": behind,
-            "drift_count": ahead + behind,
-        },
+        "summary": {"total_tasks": len(verdicts), **summary},
         "not_judged": left_out,
         "confidence_basis": BASIS,
     }
     report.add_subjects([one.task_id for one in verdicts if one.verdict != "accurate"])
-    text = f"Of {plural(len(verdicts), 'task')} {counts['accurate']:,} say what the commits show"
+    text = f"Of {plural(len(verdicts), 'task')} {right:,} say what the commits show"
     report.add("tasks", f"{text}, {ahead:,} say more, and {behind:,} say less.")
-    drifted = [one for one in verdicts if one.problem]
-    for one in drifted[:_MAX_STATED]:
+    for one in [one for one in verdicts if one.problem][:_MAX_STATED]:
         report.add(one.task_id, f"{code(one.task_id)}: {quote(one.problem or '')}", source=f"{one.path}:{one.line}")
     if left_out:
         why = (

@@ -71,18 +71,13 @@ def edits_in(document: object) -> tuple[ProposedEdit, ...]:
     if not lists:
         hint = "Ask for them: `retinue ask git_state_analyzer drift_detection --json`."
         raise MissingFile(f"There is no `{_KEY}` in it.", hint=hint)
-    edits: dict[ProposedEdit, None] = {}
-    for item in (item for each in lists for item in each):
-        try:
-            edits[ProposedEdit.model_validate(item)] = None
-        except ValidationError as error:
-            findings = findings_of(error, rule="ticket/edit")
-            raise InvalidInput(
-                f"One of `{_KEY}` cannot be used: {summarise_findings(findings)}.",
-                hint="Ask for the edits anew.",
-                detail=as_detail(findings),
-            ) from None
-    return tuple(edits)
+    try:
+        edits = [ProposedEdit.model_validate(item) for each in lists for item in each]
+    except ValidationError as error:
+        findings = findings_of(error, rule="ticket/edit")
+        message = f"One of `{_KEY}` cannot be used: {summarise_findings(findings)}."
+        raise InvalidInput(message, hint="Ask for the edits anew.", detail=as_detail(findings)) from None
+    return tuple(dict.fromkeys(edits))
 
 
 def _lists_in(value: object, depth: int) -> Iterator[list[object]]:
@@ -118,13 +113,13 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
         if ticket is None:
             hint = "Only files that are read as tickets are edited."
             raise MissingFile(f"{edit.file[:200]!r} is no ticket of this workspace.", hint=hint, path=edit.file)
+        row, message = "".join(ticket.rows[edit.line - 1 : edit.line]), ""
         if ticket.digest != edit.digest:
             message = f"`{ticket.path}` has changed since the edit was proposed."
-            raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
-        row = ticket.rows[edit.line - 1] if edit.line <= len(ticket.rows) else ""
-        if row.count(edit.old) != 1:
+        elif row.count(edit.old) != 1:
             place = f"line {edit.line} of `{ticket.path}`"
             message = f"{edit.old[:80]!r} stands {row.count(edit.old)} times on {place}, not once."
+        if message:
             raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
         start = line_starts(ticket.text)[edit.line - 1] + row.index(edit.old)
         planned.setdefault(ticket.path, []).append(TicketEdit(start, edit.old, edit.new))
@@ -138,8 +133,8 @@ def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
         RetinueError: as `plan_edits`.
     """
     planned = plan_edits(tree, edits)
-    texts = {ticket.path: ticket.text for ticket in tree.tickets}
-    updates = (FileUpdate(path, texts[path], edited_text(path, texts[path], some)) for path, some in planned.items())
+    tickets = (ticket for ticket in tree.tickets if ticket.path in planned)
+    updates = (FileUpdate(t.path, t.text, edited_text(t.path, t.text, planned[t.path])) for t in tickets)
     return ChangeSet.of(updates).diff()
 
 
@@ -150,15 +145,15 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[Proposed
         RetinueError: as `plan_edits` and `write_edits`.
     """
     planned = plan_edits(tree, edits)
-    tickets = {ticket.path: ticket for ticket in tree.tickets}
     for path in planned:
         workspace.check_writing(path)
     undo_log: list[tuple[str, bytes]] = []
     try:
-        for path, some in planned.items():
-            before = workspace.read_bytes(path)
-            write_edits(workspace, tickets[path], some)
-            undo_log.append((path, before))
+        for ticket in tree.tickets:
+            if ticket.path in planned:
+                before = workspace.read_bytes(ticket.path)
+                write_edits(workspace, ticket, planned[ticket.path])
+                undo_log.append((ticket.path, before))
     except BaseException:
         for path, before in reversed(undo_log):
             workspace.write_bytes(path, before)
