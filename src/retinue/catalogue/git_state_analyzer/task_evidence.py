@@ -386,10 +386,8 @@ def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
 
 def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
     """Hold every task against the commits, and say where they differ (G10)."""
-    words = evidence.tree.vocabulary
-    leaf_kinds = words.ids.keys() - set(words.parents.values())
-    tasks = [ticket for ticket in evidence.tickets if ticket.kind in leaf_kinds]
-    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in tasks}
+    leaf_kinds = evidence.tree.vocabulary.leaf_kinds
+    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in evidence.tickets if ticket.kind in leaf_kinds}
     verdicts = [one[0] for one in results.values() if one]
     left_out = [key for key, one in results.items() if one is None]
     counts = Counter(one.verdict for one in verdicts)

@@ -159,9 +159,8 @@ class TicketDrift:
 
     def find_statuses(self) -> None:
         """Tasks against commits, then what they are part of, the lowest first."""
-        leaf_kinds = self.words.ids.keys() - set(self.words.parents.values())
         for ticket in self.evidence.tickets:
-            result = self.evidence.judge(ticket) if ticket.kind in leaf_kinds else None
+            result = self.evidence.judge(ticket) if ticket.kind in self.words.leaf_kinds else None
             if result is None or result[0].problem is None:
                 continue
             verdict, status = result
@@ -191,13 +190,13 @@ class TicketDrift:
         """What a story or epic says against what it is made of."""
         key, stated = ticket.ticket_id, self.status[ticket.ticket_id]
         states = {child: self.status.get(child) for child in self.tree.children[key]}
-        begun = [child for child, status in states.items() if status in {"in_progress", "done"}]
+        in_progress = [child for child, status in states.items() if status in {"in_progress", "done"}]
         unfinished = [child for child, status in states.items() if status not in _FINISHED]
         if stated == "done" and unfinished:
             problem = f"It says done; of what it is made of, these are not: {first_of(unfinished, 5)}."
             line = ticket.fields["status"].line
             self.add("done_too_early", problem, "Finish or cancel these, or reopen it.", ticket=ticket, line=line)
-        if stated not in {"todo", "in_progress"} or not begun:
+        if stated not in {"todo", "in_progress"} or not in_progress:
             return
         is_over = not unfinished and all(one.target in self.tree.by_id for one in ticket.targets("child"))
         is_over = is_over and all(map(self.evidence.commits.is_merged, (key, *states)))
@@ -211,7 +210,7 @@ class TicketDrift:
             self.add("criteria", problem, fix, ticket=ticket, line=boxes[0].line)
         wanted: TicketStatus = "done" if is_over and not boxes else "in_progress"
         if wanted != stated:
-            what = "all it is made of is done" if wanted == "done" else f"work on {first_of(begun, 3)} has begun"
+            what = "all it is made of is done" if wanted == "done" else f"work on {first_of(in_progress, 3)} has begun"
             problem, fix = f"It says {STATUS_WORDS[stated]}; {what}.", f"Say that it is {STATUS_WORDS[wanted]}."
             edit, line = self._status_edit(ticket, wanted), ticket.fields["status"].line
             self.status[key] = wanted
@@ -257,8 +256,8 @@ class TicketDrift:
     def find_progress(self) -> None:
         """Progress that tickets state, against what they are made of."""
         least = actual_progress(self.tree, self.status)
-        begun = [key for key, one in least.items() if one.has_own_points and self.status[key] == "in_progress"]
-        most = actual_progress(self.tree, {**self.status, **dict.fromkeys(begun, "done")})
+        partial = [key for key, one in least.items() if one.has_own_points and self.status[key] == "in_progress"]
+        most = actual_progress(self.tree, {**self.status, **dict.fromkeys(partial, "done")})
         for ticket in self.evidence.tickets:
             stated, measures, key = ticket.progress, self._measures(ticket), ticket.ticket_id
             if stated is None or not measures:
@@ -293,9 +292,9 @@ class TicketDrift:
             if key not in self.tree.by_id and work:
                 problem = f"{plural(len(work), 'commit names', 'commits name')} {key}, which has no file."
                 self.add("no_ticket", problem, f"Write {key}.", commits=work)
-        named = {one.sha for some in by_ticket.values() for one in some}
-        unnamed = [sha for sha in subjects if sha not in named]
-        if unnamed and named:
+        with_ticket = {one.sha for some in by_ticket.values() for one in some}
+        unnamed = [sha for sha in subjects if sha not in with_ticket]
+        if unnamed and with_ticket:
             problem = f"{plural(len(unnamed), 'commit names', 'commits name')} no ticket, of {len(subjects):,}."
             self.add("no_reference", problem, "Name the ticket in the subject of a commit.", commits=unnamed)
         empty = [sha for sha, subject in subjects.items() if not subject.strip()]
