@@ -59,13 +59,15 @@ def actual_progress(
         below = [one for one in children[key] if status[one] != "cancelled"]
         parts = [(status[one], part) for one in below if (part := progress[one].points)]
         is_sum = bool(parts) and len(parts) == len(below)
+        is_whole = is_sum and all(one.target in tree.by_id for one in tree.by_id[key].targets("child"))
         own = points_of(tree.by_id[key])
-        if own is None and not (is_sum and all(one.target in tree.by_id for one in tree.by_id[key].targets("child"))):
-            own = _stated_points(tree.by_id[key], tree.vocabulary)  # they may count what is not written yet
+        if own is None and not is_whole:
+            own = _stated_points(tree.by_id[key], tree.vocabulary)
         points = None if own is None else (own if status[key] == "done" else 0.0, own)
         if is_sum:
             done = sum(part[1] if said == "done" else part[0] for said, part in parts)
-            points = done, max(sum(part[1] for _, part in parts), own or 0)
+            total = sum(part[1] for _, part in parts)
+            points = done, total if is_whole else max(total, own or 0)  # it counts what is not written yet too
         count = sum(status[one] == "done" for one in below)
         own_share = {"done": 100.0, "todo": 0.0}.get(status[key] or "")
         progress[key] = ActualProgress(count, len(below), points, not is_sum, own_share)
