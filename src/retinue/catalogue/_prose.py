@@ -104,3 +104,8 @@ def code_span(text: str) -> str:
     ticks = "`" * next(length for length in range(1, len(text) + 2) if length not in runs)
     pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def fence_around(text: str) -> str:
+    """What fences `text` in: longer than any in it, which would end it."""
+    return "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(text)), 3)

@@ -27,7 +27,7 @@ from retinue.catalogue.tickets import (
     write_edits,
 )
 from retinue.cli import user_paths
-from retinue.cli.app import Exit, for_code
+from retinue.cli.app import Exit
 from retinue.cli.delivery import bytes_in, deliver_bytes
 from retinue.cli.findings_report import report_findings, report_format
 from retinue.cli.output import (
@@ -174,10 +174,7 @@ def sync_tickets(
     root = find_root(workspace)
     result = run_to_end(_drift(root, {"target": ticket or "", "base": base or "", "since": since or ""}))
     if result.fault is not None:
-        echo_err(f"{label('error', 'red')}: {safe(result.fault.message)}")
-        if result.fault.hint:
-            echo_err(f"{label('next')}: {safe(result.fault.hint)}")
-        return for_code(result.fault.code)
+        raise result.fault.to_error()
     data: dict[str, Any] = result.data
     items = [item for category in data["drift_categories"].values() for item in category]
     if not as_json:
@@ -191,16 +188,11 @@ def sync_tickets(
         counts = [f"{data['summary'][f'{name}_severity']:,} {name}" for name in ("high", "medium", "low")]
         word = label("drift" if items else "in sync", "yellow" if items else "green")
         echo_err(f"{word}: {', '.join(counts)}; {plural(len(data['proposed_edits']), 'edit')} proposed")
+    facts = {name: data[name] for name in ("drift_categories", "summary", "proposed_edits")}
     code = Exit.OK
     if data["proposed_edits"] or as_json:
-        code = _offer(
-            root,
-            edits_in(data["proposed_edits"]),
-            diff_only=not apply,
-            yes=yes,
-            as_json=as_json,
-            facts={name: data[name] for name in ("drift_categories", "summary", "proposed_edits")},
-        )
+        edits = edits_in(data["proposed_edits"])
+        code = _offer(root, edits, diff_only=not apply, yes=yes, as_json=as_json, facts=facts)
     is_left = any(
         item["severity"] != "low" or strict for item in items if not (apply and code == Exit.OK and item["fixable"])
     )

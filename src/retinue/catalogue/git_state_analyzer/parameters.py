@@ -6,7 +6,7 @@ from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.tickets import ProposedEdit
+from retinue.catalogue.tickets import IssueSeverity, ProposedEdit
 from retinue.contract.model import Count, Many, Model
 
 DEFAULT_LIMIT: Final = 10
@@ -381,7 +381,7 @@ class DriftItem(Model):
     """
 
     type: str
-    severity: Literal["high", "medium", "low"]
+    severity: IssueSeverity
     problem: str
     fix: str
     fixable: bool

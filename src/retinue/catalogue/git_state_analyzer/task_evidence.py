@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -56,22 +56,18 @@ class NamedCommit:
     is_merged: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TicketCommits:
-    """The commits that a revision reaches, by the tickets that they name.
+    """The commits that a revision reaches, newest first, merges left out.
 
     Attributes:
-        by_ticket: Those of each id, newest first.
-        unnamed: The ids of those that name none, merges left out, newest first.
-        messages: The subject and body of each that is no merge.
-        newer: The ids of those since a moment, merges too; None when there is no bound.
+        by_ticket: Those that name each ticket.
+        subjects: Of all by their ids, as far as they are not before the moment that was asked about.
         cut_off: Why older ones are missing; empty when none are.
     """
 
     by_ticket: Mapping[str, Sequence[NamedCommit]] = field(default_factory=dict[str, Sequence[NamedCommit]])
-    unnamed: Sequence[str] = ()
-    messages: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    newer: frozenset[str] | None = None
+    subjects: Mapping[str, str] = field(default_factory=dict[str, str])
     cut_off: str = "there is no repository"
 
     def is_merged(self, ticket_id: str) -> bool:
@@ -139,31 +135,22 @@ def read_commits(
             ids_here = _branch_ids(subject, words) if len(parents) > 1 else ids_in(subject, body, words)
             ids |= {sha: ids_here} if ids_here else {}
     ids |= {sha: ids[owner[sha]] for sha, *_ in rows if sha not in ids and owner.get(sha) in ids}
-    merges = {sha for sha, parents, _, _ in rows if len(parents) > 1}
-    unnamed = [sha for sha, *_ in rows if sha not in ids and sha not in merges]
     touched = index.touched_paths(sha for sha, *_ in rows if sha in ids)
     by_ticket: dict[str, list[NamedCommit]] = {}
-    for sha, _, subject, _ in rows:
+    subjects = {sha: subject for sha, parents, subject, _ in rows if len(parents) < 2}
+    for sha, subject in subjects.items():
         one = NamedCommit(sha, subject, tuple(touched.get(sha, ())), sha not in unmerged)
-        for ticket_id in ids.get(sha, ()) if sha not in merges else ():
+        for ticket_id in ids.get(sha, ()):
             by_ticket.setdefault(ticket_id, []).append(one)
-    messages = {sha: (subject, body) for sha, _, subject, body in rows if sha not in merges}
-    newer: frozenset[str] | None = None
     if since is not None:
         index.select(Selection(revision=revision, since=since))
-        newer = frozenset(sha for sha, *_ in index.history())
-    return TicketCommits(by_ticket, unnamed, messages, newer, cut_off)
+        subjects = {sha: subjects[sha] for sha, *_ in index.history() if sha in subjects}
+    return TicketCommits(by_ticket, subjects, cut_off)
 
 
 @dataclass
 class TaskEvidence:
-    """Holds tickets against commits.
-
-    Attributes:
-        tickets: Those of `tree` that are asked about.
-        commits: What names them.
-        has_path: Whether any commit ever touched a file or folder.
-    """
+    """Holds `tickets` of a tree against commits; `has_path` says whether any ever touched a file or folder."""
 
     tree: TicketTree
     tickets: Sequence[Ticket]
@@ -177,11 +164,9 @@ class TaskEvidence:
     def is_ticket_path(self, path: str) -> bool:
         """Whether a ticket lies or lay there; or it is the submodule that they lie in."""
         words = self.tree.vocabulary
-        if (
-            path in self._ticket_paths
-            or path == ".gitmodules"
-            or any(f"{path}/".startswith(f"{folder}/") for folder in words.folders)
-        ):
+        if path in self._ticket_paths or path == ".gitmodules":
+            return True
+        if any(f"{path}/".startswith(f"{folder}/") for folder in words.folders):
             return True
         return path.endswith(".md") and words.name_start.match(words.place_name(path)) is not None
 
@@ -194,104 +179,85 @@ class TaskEvidence:
             if (name.endswith("/") or "." in posixpath.basename(name)) and not self.is_ticket_path(name)
         ]
 
-    def work_on(self, ticket: Ticket, ticket_id: str = "") -> list[NamedCommit]:
-        """The commits that name `ticket`, or `ticket_id` in its place, and do more than plan."""
-        expected = self.expected_files(ticket)
+    def work_on(self, ticket_id: str, expected: Sequence[str]) -> list[NamedCommit]:
+        """The commits that name a ticket and do more than plan: Markdown alone counts where it is `expected`."""
 
         def is_work(commit: NamedCommit) -> bool:
             others = [path for path in commit.paths if not self.is_ticket_path(path)]
             if len(others) == len(commit.paths):
                 return bool(others)
-            return any(not path.endswith(".md") or any(_fits(path, name) for name in expected) for path in others)
+            return any(not path.endswith(".md") or _fits(path, *expected) for path in others)
 
-        return [one for one in self.commits.by_ticket.get(ticket_id or ticket.ticket_id, ()) if is_work(one)]
-
-    def files_share(self, expected: Iterable[str], paths: Iterable[str]) -> float | None:
-        """The share of `expected` that is among `paths`; a bare name or a folder cannot lower it. None of none."""
-        touched = list(dict.fromkeys(paths))
-        hits = [name for name in expected if any(_fits(path, name) for path in touched)]
-        misses = [name for name in expected if name not in hits and "/" in name and not name.endswith("/")]
-        return len(hits) / (len(hits) + len(misses)) if hits or misses else None
+        return [one for one in self.commits.by_ticket.get(ticket_id, ()) if is_work(one)]
 
     def evidence_of(self, ticket: Ticket) -> GitEvidence:
         """What the history has of a task."""
-        expected, work, through = self.expected_files(ticket), self.work_on(ticket), None
+        expected, through = self.expected_files(ticket), None
+        work = self.work_on(ticket.ticket_id, expected)
         for above in self.tree.ancestors(ticket.ticket_id)[:1] if not work else ():
             # What names only the story counts for the story; for a task of it as far as it touched the task's files.
-            shared = [
-                one
-                for one in self.work_on(ticket, above)
-                if not expected or any(_fits(path, name) for path in one.paths for name in expected)
-            ]
-            share = self.files_share(expected, (path for one in shared for path in one.paths))
-            if shared and (share is None or share >= _ENOUGH):
+            shared = self.work_on(above, expected)
+            shared = [one for one in shared if not expected or any(_fits(path, *expected) for path in one.paths)]
+            if shared and _enough_files(expected, shared) is not False:
                 work, through = shared, above
-        paths = list(dict.fromkeys(path for one in work for path in one.paths if not self.is_ticket_path(path)))
-        share = self.files_share(expected, paths)
-        hours = ticket.number("actual") if "actual" in ticket.fields else None
+        paths = dict.fromkeys(path for one in work for path in one.paths if not self.is_ticket_path(path))
         return GitEvidence(
             found=bool(work),
             commits=tuple(one.sha for one in work[:_MAX_LISTED]),
             commit_messages=tuple(one_line(one.subject) for one in work[:_MAX_LISTED]),
             files_modified=tuple(paths),
             expected_files=tuple(expected),
-            files_match=None if share is None else share >= _ENOUGH,
+            files_match=_enough_files(expected, work),
             through=through,
-            hours_recorded=bool(hours) if "actual" in ticket.fields else None,
+            hours_recorded=bool(ticket.number("actual")) if "actual" in ticket.fields else None,
             merged=all(one.is_merged for one in work) if work else None,
         )
 
-    def real_status(self, ticket: Ticket, evidence: GitEvidence) -> TicketStatus | None:
-        """The status that the history shows a task to have; None when it cannot be told."""
-        own, stated = evidence.is_found and evidence.through is None, ticket.status
-        rules = (evidence.files_match, evidence.hours_recorded, evidence.merged)
-        match stated:
-            case "done" if not evidence.is_found:
-                expected = [name for name in evidence.expected_files if "/" in name]
-                if sum(map(self.has_path, expected)) > len(expected) * _ENOUGH:
-                    return "done"
-                claims = (_TYPE.match(one.subject) for one in self.commits.by_ticket.get(ticket.ticket_id, ()))
-                is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
-                return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
-            case "todo" | "in_progress" if own:
-                parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
-                rows = parent.targets("child") if parent else ()
-                is_listed = any(one.target == ticket.ticket_id and one.status == "done" for one in rows)
-                is_complete = evidence.files_match is not False if is_listed else False not in rules
-                return "done" if is_complete else "in_progress"
-            case _:
-                return stated
+    def real_status(self, ticket: Ticket, evidence: GitEvidence, rules: Sequence[bool | None]) -> TicketStatus | None:
+        """The status that the history shows a task to have, by the rules of evidence; None when it cannot be told."""
+        if ticket.status == "done" and not evidence.is_found:
+            expected = [name for name in evidence.expected_files if "/" in name]
+            if sum(map(self.has_path, expected)) > len(expected) * _ENOUGH:
+                return "done"
+            claims = (_TYPE.match(one.subject) for one in self.commits.by_ticket.get(ticket.ticket_id, ()))
+            is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
+            return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
+        if ticket.status in {"todo", "in_progress"} and rules[0]:
+            parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+            rows = parent.targets("child") if parent else ()
+            is_listed = any(one.target == ticket.ticket_id and one.status == "done" for one in rows)
+            is_complete = evidence.files_match is not False if is_listed else False not in rules
+            return "done" if is_complete else "in_progress"
+        return ticket.status
 
     def judge(self, ticket: Ticket) -> tuple[TaskVerdict, TicketStatus] | None:
         """The verdict on a task, and the status that the history shows; None when that cannot be told."""
-        evidence = self.evidence_of(ticket)
-        real, stated = self.real_status(ticket, evidence), ticket.status
-        if real is None or stated is None or ticket.ticket_id in self.tree.same_id:
-            return None
+        evidence, stated = self.evidence_of(ticket), ticket.status
         is_named = evidence.is_found and evidence.through is None
         rules = (is_named, evidence.files_match, evidence.hours_recorded, evidence.merged)
-        applicable = [rule for rule in rules if rule is not None]
-        share = applicable.count(True) / len(applicable)
+        real = self.real_status(ticket, evidence, rules)
+        if real is None or stated is None or ticket.ticket_id in self.tree.same_id:
+            return None
+        share = rules.count(True) / (len(rules) - rules.count(None))
         verdict: Verdict = "accurate"
-        confidence: float | None = share if stated == "done" else None
+        confidence = share if stated == "done" or real != stated else None
         problem = fix = None
-        if real != stated:
-            verdict = "ticket_ahead_of_reality" if stated == "done" else "reality_ahead_of_ticket"
-            confidence = 1 - share if stated == "done" else share
-            first_shas = first_of([short_sha(sha) for sha in evidence.commits], 3)
+        if real != stated and stated == "done":
+            verdict, confidence = "ticket_ahead_of_reality", 1 - share
+            problem = "It says done; no commit that does more than plan names it."
+            fix = "Say that it is not begun, or name it in the commit that did it."
+        elif real != stated:
+            verdict = "reality_ahead_of_ticket"
+            first_shas = first_of(map(short_sha, evidence.commits), 3)
             naming = plural(len(evidence.commits), "commit names", "commits name")
             problem = f"It says {STATUS_WORDS[stated]}; {naming} it, and did more than plan: {first_shas}."
             fix = f"Say that it is {STATUS_WORDS[real]}."
-            if stated == "done":
-                problem = "It says done; no commit that does more than plan names it."
-                fix = "Say that it is not begun, or name it in the commit that did it."
         elif stated == "todo" and not evidence.is_found:
             confidence = 1 - share
-        status = ticket.fields.get("status")
         one = TaskVerdict(
             task_id=ticket.ticket_id,
             path=ticket.path,
-            line=status.line if status else ticket.line,
+            line=ticket.fields["status"].line,
             ticket_status=stated,
             git_evidence=evidence,
             verdict=verdict,
@@ -307,9 +273,17 @@ STATUS_WORDS: Final[Mapping[TicketStatus, str]] = {
 }  # fmt: skip
 
 
-def _fits(path: str, name: str) -> bool:
-    """Whether `path` is the file, or in the folder, that a ticket calls `name`, from the root or by its last parts."""
-    return f"/{name}" in f"/{path}" if name.endswith("/") else f"/{path}".endswith(f"/{name}")
+def _fits(path: str, *names: str) -> bool:
+    """Whether `path` is a file, or in a folder, that a ticket names, from the root or by its last parts."""
+    return any(f"/{name}" in f"/{path}" if name[-1] == "/" else f"/{path}".endswith(f"/{name}") for name in names)
+
+
+def _enough_files(expected: Sequence[str], commits: Iterable[NamedCommit]) -> bool | None:
+    """Whether `commits` touched half of what is expected; a bare name or a folder cannot lower it. None of nothing."""
+    paths = {path for one in commits for path in one.paths}
+    hits = {name: any(_fits(path, name) for path in paths) for name in expected}
+    counts = [is_hit for name, is_hit in hits.items() if is_hit or ("/" in name and name[-1] != "/")]
+    return counts.count(True) >= len(counts) * _ENOUGH if counts else None
 
 
 def tickets_below(tree: TicketTree, target: str) -> tuple[Ticket, ...]:
@@ -387,10 +361,9 @@ def with_evidence(
 
 def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     """Warn of tickets that are in a submodule or in conflict, and say which changes are not committed."""
-    root = Path(git.root)
-    folders = {Path(ticket.path).parent for ticket in tree.tickets}
-    above = {place for folder in folders for place in (folder, *folder.parents)} - {Path()}
-    submodules = sorted(place.as_posix() for place in above if (root / place / ".git").exists())
+    paths = {ticket.path for ticket in tree.tickets}
+    above = {place for path in paths for place in Path(path).parents} - {Path()}
+    submodules = sorted(place.as_posix() for place in above if (git.root / place / ".git").exists())
     if submodules:
         report.warn(
             "incomplete_context",
@@ -401,47 +374,36 @@ def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     if git.is_bare():
         return
     status = git.status()
-    paths = {ticket.path for ticket in tree.tickets}
-    unmerged = [one.path for one in status.unmerged if one.path in paths]
-    if unmerged:
+    if unmerged := [one.path for one in status.unmerged if one.path in paths]:
         report.warn(
             "degraded_analysis",
             f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}.",
             impact="What both sides say of them stands in these files, and the first counts.",
             recovery="Resolve the conflict, then ask again.",
         )
-    changed = {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths
-    if changed:
+    if changed := {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths:
         report.note(f"{plural(len(changed), 'ticket has', 'tickets have')} changes that are not committed; they count.")
 
 
 def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
     """Hold every task against the commits, and say where they differ (G10)."""
-    words = evidence.tree.vocabulary
-    leaf_kinds = words.ids.keys() - set(words.parents.values())
-    tasks = [ticket for ticket in evidence.tickets if ticket.kind in leaf_kinds]
-    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in tasks}
+    leaf_kinds = evidence.tree.vocabulary.leaf_kinds
+    results = {ticket.ticket_id: evidence.judge(ticket) for ticket in evidence.tickets if ticket.kind in leaf_kinds}
     verdicts = [one[0] for one in results.values() if one]
     left_out = [key for key, one in results.items() if one is None]
     counts = Counter(one.verdict for one in verdicts)
-    ahead, behind = counts["ticket_ahead_of_reality"], counts["reality_ahead_of_ticket"]
+    right, ahead, behind = (counts[verdict] for verdict in get_args(Verdict))
+    summary = {"accurate": right, "ticket_ahead": ahead, "reality_ahead": behind, "drift_count": ahead + behind}
     report.figures |= {
         "validated_tasks": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in verdicts],
-        "summary": {
-            "total_tasks": len(verdicts),
-            "accurate": counts["accurate"],
-            "ticket_ahead": ahead,
-            "reality_ahead": behind,
-            "drift_count": ahead + behind,
-        },
+        "summary": {"total_tasks": len(verdicts), **summary},
         "not_judged": left_out,
         "confidence_basis": BASIS,
     }
     report.add_subjects([one.task_id for one in verdicts if one.verdict != "accurate"])
-    text = f"Of {plural(len(verdicts), 'task')} {counts['accurate']:,} say what the commits show"
+    text = f"Of {plural(len(verdicts), 'task')} {right:,} say what the commits show"
     report.add("tasks", f"{text}, {ahead:,} say more, and {behind:,} say less.")
-    drifted = [one for one in verdicts if one.problem]
-    for one in drifted[:_MAX_STATED]:
+    for one in [one for one in verdicts if one.problem][:_MAX_STATED]:
         report.add(one.task_id, f"{code(one.task_id)}: {quote(one.problem or '')}", source=f"{one.path}:{one.line}")
     if left_out:
         why = (

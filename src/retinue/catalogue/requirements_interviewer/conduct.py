@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.permission_subjects import path_subject
-from retinue.catalogue._prose import code, quote
+from retinue.catalogue._prose import code, fence_around, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline, ensure_allowed, in_cancellable_thread
 from retinue.catalogue.tickets import TicketTree, check_tickets, read_rubric, read_ticket, read_tickets, read_vocabulary
@@ -29,7 +29,7 @@ from retinue.tools.builtin.write_tool import WriteTool
 
 from .interview import CONFIRM, NONE, WORDS, Interview, InterviewRubric, entries_of, read_gherkin
 from .parameters import InterviewRequest, TicketDraft
-from .ticket_file import NewTicket, dependency_problem, fence_around, place_ticket, ticket_text
+from .ticket_file import NewTicket, dependency_problem, place_ticket, ticket_text
 
 _MAX_ASKS: Final = 90
 """Questions of one run, which itself allows no more than a hundred."""

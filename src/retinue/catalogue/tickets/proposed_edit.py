@@ -5,8 +5,7 @@ They come as JSON that anybody may have written: a path counts only if a ticket 
 
 import json
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Final, cast
 
@@ -45,28 +44,13 @@ class ProposedEdit(Model):
     digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def propose_edit(ticket: Ticket, edit: TicketEdit, edit_type: str, reason: str) -> ProposedEdit | None:
-    """`edit` as one that can be passed on; None when it is too long, or what it replaces stands twice on its line.
-
-    Args:
-        ticket: Whose text it is made for.
-        edit: It stays on one line.
-        edit_type: What it changes, in a word.
-        reason: Why, in a sentence.
-    """
-    starts = [*line_starts(ticket.text), len(ticket.text)]
-    line = bisect_right(starts, edit.start)
-    row = ticket.text[starts[line - 1] : starts[line]]
-    if max(len(edit.old), len(edit.new)) > _MAX_LINE or row.count(edit.old) != 1:
+def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: str, reason: str) -> ProposedEdit | None:
+    """That `new` takes the place of `old` on a line; None when it stands there not at all or twice, or is too long."""
+    is_plain = old and new and old != new and ticket.rows[line - 1].count(old) == 1
+    if not is_plain or max(len(old), len(new)) > _MAX_LINE:
         return None
     return ProposedEdit(
-        file=ticket.path,
-        edit_type=edit_type,
-        old=edit.old,
-        new=edit.new,
-        reason=reason,
-        line=line,
-        digest=ticket.digest,
+        file=ticket.path, edit_type=edit_type, old=old, new=new, reason=reason, line=line, digest=ticket.digest
     )
 
 
@@ -87,18 +71,13 @@ def edits_in(document: object) -> tuple[ProposedEdit, ...]:
     if not lists:
         hint = "Ask for them: `retinue ask git_state_analyzer drift_detection --json`."
         raise MissingFile(f"There is no `{_KEY}` in it.", hint=hint)
-    edits: dict[ProposedEdit, None] = {}
-    for item in (item for each in lists for item in each):
-        try:
-            edits[ProposedEdit.model_validate(item)] = None
-        except ValidationError as error:
-            findings = findings_of(error, rule="ticket/edit")
-            raise InvalidInput(
-                f"One of `{_KEY}` cannot be used: {summarise_findings(findings)}.",
-                hint="Ask for the edits anew.",
-                detail=as_detail(findings),
-            ) from None
-    return tuple(edits)
+    try:
+        edits = [ProposedEdit.model_validate(item) for each in lists for item in each]
+    except ValidationError as error:
+        findings = findings_of(error, rule="ticket/edit")
+        message = f"One of `{_KEY}` cannot be used: {summarise_findings(findings)}."
+        raise InvalidInput(message, hint="Ask for the edits anew.", detail=as_detail(findings)) from None
+    return tuple(dict.fromkeys(edits))
 
 
 def _lists_in(value: object, depth: int) -> Iterator[list[object]]:
@@ -134,16 +113,15 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
         if ticket is None:
             hint = "Only files that are read as tickets are edited."
             raise MissingFile(f"{edit.file[:200]!r} is no ticket of this workspace.", hint=hint, path=edit.file)
+        row, message = "".join(ticket.rows[edit.line - 1 : edit.line]), ""
         if ticket.digest != edit.digest:
             message = f"`{ticket.path}` has changed since the edit was proposed."
-            raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
-        starts = [*line_starts(ticket.text), len(ticket.text)]
-        place = f"line {edit.line} of `{ticket.path}`"
-        row = ticket.text[starts[edit.line - 1] : starts[edit.line]] if edit.line < len(starts) else ""
-        if row.count(edit.old) != 1:
+        elif row.count(edit.old) != 1:
+            place = f"line {edit.line} of `{ticket.path}`"
             message = f"{edit.old[:80]!r} stands {row.count(edit.old)} times on {place}, not once."
+        if message:
             raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
-        start = starts[edit.line - 1] + row.index(edit.old)
+        start = line_starts(ticket.text)[edit.line - 1] + row.index(edit.old)
         planned.setdefault(ticket.path, []).append(TicketEdit(start, edit.old, edit.new))
     return planned
 
@@ -155,8 +133,8 @@ def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
         RetinueError: as `plan_edits`.
     """
     planned = plan_edits(tree, edits)
-    texts = {ticket.path: ticket.text for ticket in tree.tickets}
-    updates = (FileUpdate(path, texts[path], edited_text(path, texts[path], some)) for path, some in planned.items())
+    tickets = (ticket for ticket in tree.tickets if ticket.path in planned)
+    updates = (FileUpdate(t.path, t.text, edited_text(t.path, t.text, planned[t.path])) for t in tickets)
     return ChangeSet.of(updates).diff()
 
 
@@ -166,17 +144,16 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[Proposed
     Raises:
         RetinueError: as `plan_edits` and `write_edits`.
     """
-    planned: Mapping[str, list[TicketEdit]] = plan_edits(tree, edits)
-    tickets = {ticket.path: ticket for ticket in tree.tickets}
-    for path, some in planned.items():
-        edited_text(path, tickets[path].text, some)
+    planned = plan_edits(tree, edits)
+    for path in planned:
         workspace.check_writing(path)
     undo_log: list[tuple[str, bytes]] = []
     try:
-        for path, some in planned.items():
-            before = workspace.read_bytes(path)
-            write_edits(workspace, tickets[path], some)
-            undo_log.append((path, before))
+        for ticket in tree.tickets:
+            if ticket.path in planned:
+                before = workspace.read_bytes(ticket.path)
+                write_edits(workspace, ticket, planned[ticket.path])
+                undo_log.append((ticket.path, before))
     except BaseException:
         for path, before in reversed(undo_log):
             workspace.write_bytes(path, before)

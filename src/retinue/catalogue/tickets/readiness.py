@@ -67,12 +67,11 @@ def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskRe
         tree: Whose.
         below: Only this ticket, and those that are part of it.
     """
-    leaf_kinds = tree.vocabulary.ids.keys() - set(tree.vocabulary.parents.values())
     in_circle = {key for circle in circles(tree.requires) for key in circle}
     waiting: list[TaskReadiness] = []
     for key in sorted(tree.by_id, key=id_order):
         ticket = tree.by_id[key]
-        if ticket.kind not in leaf_kinds or ticket.status in {"done", "cancelled"}:
+        if ticket.kind not in tree.vocabulary.leaf_kinds or ticket.status in {"done", "cancelled"}:
             continue
         if below is None or below == key or below in tree.ancestors(key):
             blockers = list(_blockers(tree, key))

@@ -1,10 +1,19 @@
 """How far tickets have come: what they state, and what those that they are made of add up to."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from .ticket import Ticket
 from .ticket_tree import TicketTree
+from .vocabulary import TicketStatus, TicketVocabulary
+
+_FRACTION: Final = re.compile(
+    r"(?<![0-9./])(?P<done>[0-9]{1,6})(?P<mid>\s{0,3}/\s{0,3})(?P<total>[0-9]{1,6})(?![0-9./])"
+    r"(?=\s{0,3}(?:(?P<points>(?:story\s)?point)|(?P<other>(?!task|stor|epic)[^\W\d_]))?)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +41,57 @@ class ActualProgress:
         return [100 * part[0] / part[1] for part in parts] or ([] if self.own_share is None else [self.own_share])
 
 
-def actual_progress(tree: TicketTree) -> Mapping[str, ActualProgress]:
-    """The progress of every ticket that is in no circle of parents, those below counted first."""
+def actual_progress(
+    tree: TicketTree, statuses: Mapping[str, TicketStatus | None] | None = None
+) -> Mapping[str, ActualProgress]:
+    """The progress of every ticket that is in no circle of parents, those below counted first.
+
+    Args:
+        tree: Whose.
+        statuses: What each ticket is taken to be; by default what it says.
+    """
+    status = statuses or {key: ticket.status for key, ticket in tree.by_id.items()}
     children = {key: [one for one in tree.children.get(key, ()) if one in tree.by_id] for key in tree.by_id}
     waiting = {key: len(below) for key, below in children.items()}
     ready = [key for key, count in waiting.items() if not count]
     progress: dict[str, ActualProgress] = {}
     for key in ready:  # grows while it is read
-        ticket, own = tree.by_id[key], points_of(tree.by_id[key])
-        below = [one for one in children[key] if tree.by_id[one].status != "cancelled"]
-        parts = [part for one in below if (part := progress[one].points)]
-        points = None if own is None else (own if ticket.status == "done" else 0.0, own)
+        below = [one for one in children[key] if status[one] != "cancelled"]
+        parts = [(status[one], part) for one in below if (part := progress[one].points)]
         is_sum = bool(parts) and len(parts) == len(below)
+        is_whole = is_sum and all(one.target in tree.by_id for one in tree.by_id[key].targets("child"))
+        own = points_of(tree.by_id[key])
+        if own is None and not is_whole:
+            own = _stated_points(tree.by_id[key], tree.vocabulary)
+        points = None if own is None else (own if status[key] == "done" else 0.0, own)
         if is_sum:
-            points = sum(part[0] for part in parts), sum(part[1] for part in parts)
-        count = sum(tree.by_id[one].status == "done" for one in below)
-        own_share = {"done": 100.0, "todo": 0.0}.get(ticket.status or "")
+            done = sum(part[1] if said == "done" else part[0] for said, part in parts)
+            total = sum(part[1] for _, part in parts)
+            points = done, total if is_whole else max(total, own or 0)  # it counts what is not written yet too
+        count = sum(status[one] == "done" for one in below)
+        own_share = {"done": 100.0, "todo": 0.0}.get(status[key] or "")
         progress[key] = ActualProgress(count, len(below), points, not is_sum, own_share)
         parent = tree.parents.get(key, "")
         if parent in waiting:
             waiting[parent] -= 1
             ready += [] if waiting[parent] else [parent]
     return progress
+
+
+def stated_fractions(ticket: Ticket, vocabulary: TicketVocabulary) -> list[tuple[re.Match[str], str]]:
+    """The fractions that it states of its progress, each with what it is of: `count`, `points`, or nothing known.
+
+    None where the text tells of several tickets what is done.
+    """
+    text = ticket.fields["progress"].value if "progress" in ticket.fields else ""
+    if vocabulary.reference.search(text):
+        return []
+    return [(one, "points" if one["points"] else "" if one["other"] else "count") for one in _FRACTION.finditer(text)]
+
+
+def _stated_points(ticket: Ticket, vocabulary: TicketVocabulary) -> float | None:
+    fractions = stated_fractions(ticket, vocabulary)
+    return max((float(match["total"]) for match, unit in fractions if unit == "points"), default=None)
 
 
 def points_of(ticket: Ticket) -> float | None:

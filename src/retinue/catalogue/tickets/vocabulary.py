@@ -106,6 +106,11 @@ class TicketVocabulary(Model):
         """The kind of ticket that an id names; None when it is no id (C15: ASCII digits, and nothing after them)."""
         return next((kind for kind, pattern in self._id_patterns.items() if pattern.fullmatch(ticket_id)), None)
 
+    @cached_property
+    def leaf_kinds(self) -> frozenset[str]:
+        """The kinds of tickets that nothing is part of."""
+        return frozenset(self.ids.keys() - set(self.parents.values()))
+
     def check_id(self, ticket_id: str, kind: str | None = None) -> str:
         """`ticket_id` itself, when it is one (K17).
 
