@@ -104,3 +104,9 @@ def code_span(text: str) -> str:
     ticks = "`" * next(length for length in range(1, len(text) + 2) if length not in runs)
     pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def code_block(text: str, kind: str) -> str:
+    """`text` as a block of code in Markdown, in a fence longer than any in it, which would end it."""
+    ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    return f"{ticks}{kind}\n{text}\n{ticks}"

@@ -12,17 +12,15 @@ from retinue.llm.models import Models
 from .conduct import InterviewSession
 from .parameters import InitiativeRequest, InterviewRequest, InterviewResult
 
-_OPTIONS: Final[dict[str, Any]] = {
-    "output": InterviewResult,
-    "instruction_field": "topic",
-    "target_field": "target",
-    "effects": ("read", "write"),
-    "timeout_s": 300,
-    "thinks": "can",
-    "thinks_within": ThinkingBounds(requests=132, tokens_out=1_000),
-}
+_SKILL: Final[dict[str, Any]] = {
+    "output": InterviewResult, "instruction_field": "topic", "target_field": "target", "effects": ("read", "write"),
+    "timeout_s": 300, "thinks": "can", "thinks_within": ThinkingBounds(requests=132, tokens_out=1_000),
+}  # fmt: skip
+_EXAMPLES: Final = """
+    interview me about a new {0}; ask me what the new {1} needs; work out {2} with me; help me to put a new {0} into
+    words; write a new {0} with me; question me until the {0} can be written down
+"""
 _FIRST: Final = {"target": "", "answers": {"title": "Faster search"}}
-_QUESTION: Final = "[2 of 16] What is wrong today, and for whom?"
 _FIRST_STEP: Final[dict[str, Any]] = {
     "ticket_id": "INIT-0002", "rubric": {"id": "requirements-initiative", "version": "1.0"},
     "captured": {"core": {"title": "Faster search"}, "acceptance_criteria": [], "bdd_scenarios": [], "children": [],
@@ -31,7 +29,8 @@ _FIRST_STEP: Final[dict[str, Any]] = {
     "completeness": {"met": 1, "total": 8, "percent": 12, "target": 95, "target_met": False, "missing": [{
         "criterion": "urgency", "description": "It says why now.", "question": "why_now",
         "reason": "`why_now` is not answered."}]},
-    "next_questions": [{"id": "problem", "text": _QUESTION, "options": ["skip", "back", "stop"]}],
+    "next_questions": [{"id": "problem", "text": "[2 of 16] What is wrong today, and for whom?",
+                        "options": ["skip", "back", "stop"]}],
     "ticket": {"path": "docs/tickets/INIT-0002/README.md", "text": "# INIT-0002: Faster search\n", "is_written": False},
     "state": '{"form":"retinue-interview/1","rubric":{"id":"requirements-initiative","version":"1.0"},"target":"",'
              '"entries":[{"question":"title","text":"Faster search"}]}',
@@ -63,12 +62,8 @@ class RequirementsInterviewer:
         self.models = models
 
     @retinue.skill(
-        **_OPTIONS,
-        examples=phrases("""
-            interview me about a new initiative; ask me what the new initiative needs; work out an initiative with me;
-            help me to put a new initiative into words;
-            write a new initiative with me; question me until the initiative can be written down
-        """),
+        **_SKILL,
+        examples=phrases(_EXAMPLES.format("initiative", "initiative", "an initiative")),
         samples=(Sample(title="The first answer", parameters=_FIRST, answer=_FIRST_STEP),),
     )
     async def initiative(self, request: InitiativeRequest, task: Task, run: RunContext) -> Reply:
@@ -78,14 +73,7 @@ class RequirementsInterviewer:
         """
         return await self._lead(request, task, run)
 
-    @retinue.skill(
-        **_OPTIONS,
-        examples=phrases("""
-            interview me about a new epic; ask me what the new epic below `INIT-0001` needs; work out an epic with me;
-            help me to put a new epic into words;
-            write a new epic with me; question me until the epic can be written down
-        """),
-    )
+    @retinue.skill(**_SKILL, examples=phrases(_EXAMPLES.format("epic", "epic below `INIT-0001`", "an epic")))
     async def epic(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new epic: what will be there, its stories, scenarios and size.
 
@@ -94,13 +82,11 @@ class RequirementsInterviewer:
         return await self._lead(request, task, run)
 
     @retinue.skill(
-        **_OPTIONS,
-        examples=phrases("""
-            interview me about a new story; ask me what the new user story in `EPIC-0001.2` needs; work out a user story
-            with me; help me to put a new story into words;
-            write a new story with me; question me until the story can be written down; gather the
-            requirements of a new story from me
-        """),
+        **_SKILL,
+        examples=(
+            *phrases(_EXAMPLES.format("story", "user story in `EPIC-0001.2`", "a user story")),
+            "gather the requirements of a new story from me",
+        ),
     )
     async def story(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person twenty-two questions about a new story: who wants what and why, criteria, scenarios, tasks.
@@ -109,14 +95,7 @@ class RequirementsInterviewer:
         """
         return await self._lead(request, task, run)
 
-    @retinue.skill(
-        **_OPTIONS,
-        examples=phrases("""
-            interview me about a new task; ask me what the new task of `STORY-0001.2.3` needs; work out a task with me;
-            help me to put a new task into words;
-            write a new task with me; question me until the task can be written down
-        """),
-    )
+    @retinue.skill(**_SKILL, examples=phrases(_EXAMPLES.format("task", "task of `STORY-0001.2.3`", "a task")))
     async def task(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new task: what is there after it, its steps, files and tests.
 

@@ -62,14 +62,9 @@ class CapturedScenario(Model):
 
 
 class CapturedAnswers(Model):
-    """What the person said, by what it is for; nothing where they said that there is nothing.
+    """What the person said, by what it is for; nothing where they said that there is nothing."""
 
-    Attributes:
-        core: By the id of the question; a list has one entry a line.
-        technical_design: As `core`.
-    """
-
-    core: dict[str, str]
+    core: dict[str, str]  # by the id of the question; a list has one entry a line
     technical_design: dict[str, str]
     acceptance_criteria: Many[str] = ()
     bdd_scenarios: Many[CapturedScenario] = ()
@@ -107,19 +102,13 @@ class TicketDraft(Model):
 
 
 class InterviewResult(ReportData):
-    """What came of an interview, whether it is over or not.
+    """What came of an interview, whether it is over or not."""
 
-    Attributes:
-        ticket_id: The id that the ticket has, or would have today.
-        next_questions: What is still open; the first is the one that waits.
-        state: Given back, the interview goes on here; left out when the ticket was written.
-    """
-
-    ticket_id: str
+    ticket_id: str  # that it has, or would have today
     rubric: RubricName
     captured: CapturedAnswers
     quotes: tuple[AnswerEntry, ...]
     completeness: InterviewCompleteness
-    next_questions: tuple[Question, ...]
+    next_questions: tuple[Question, ...]  # the first is the one that waits
     ticket: TicketDraft
-    state: str = ""
+    state: str = ""  # given back, the interview goes on here; left out when the ticket was written

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import escape_line, one_line
+from retinue.catalogue._prose import code_block, escape_line, one_line
 from retinue.catalogue.tickets import TicketTree, TicketVocabulary
 from retinue.catalogue.tickets.ticket_work import find_ticket
 from retinue.errors import InvalidInput, MissingFile
@@ -110,20 +110,13 @@ def _as_block(question: InterviewQuestion, entries: Sequence[str]) -> str:
     if not entries:
         return _NOTHING
     if question.form == "scenarios":
-        text = "\n".join(gherkin_rows(entries[0]))
-        fence = fence_around(text)
-        return f"{fence}gherkin\n{text}\n{fence}"
+        return code_block("\n".join(gherkin_rows(entries[0])), "gherkin")
     if question.form == "list":
         bullet = "- [ ] " if question.fills in {"acceptance_criteria", "children"} else "- "
         return "\n".join(bullet + _as_inline(entry) for entry in entries)
     lines = [line.strip() for line in entries[0].split("\n")]
     text = (f"- {_as_inline(line[2:])}" if line[:2] in {"- ", "* "} else _as_inline(line) for line in lines)
     return " ".join(filter(None, (question.lead, "\n".join(text))))
-
-
-def fence_around(text: str) -> str:
-    """What fences `text` in: longer than any in it, which would end it."""
-    return "`" * max(3, *(len(ticks) + 1 for ticks in re.findall("`+", text)), 3)
 
 
 def _as_inline(line: str) -> str:
