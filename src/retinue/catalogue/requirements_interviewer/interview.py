@@ -1,7 +1,4 @@
-"""The interview as a state: what was said, in order. Everything else follows from that and the rubric.
-
-Nothing here asks anybody or reads a file. A state from outside is data: what it says was said counts as if said now.
-"""
+"""The interview as a state: what was said, in order; all else follows from that and the rubric. It asks nobody."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,8 +25,7 @@ CHOICES: Final = ("right", "back", "stop")
 NONE: Final = "none"
 WORDS: Final = frozenset({"skip", "back", "stop"})
 NUMBER: Final = re.compile(r"(?<![\w.,])[0-9]{1,6}(?:[.,][0-9]{1,3})?(?!\w)")
-_MAX_ALL: Final = 180_000
-"""Characters of all answers: more than the longest interview takes, and a state that any door lets through."""
+_MAX_ALL: Final = 180_000  # characters of all answers: more than an interview takes, and any door lets it through
 _BULLET: Final = re.compile(r"\s*+(?:(?:[-*+•]|[0-9]{1,3}[.)])\s++)?(?:\[[ xX]?\]\s++)?")
 _SCHEMA: Final = {"type": "string", "maxLength": MAX_ANSWER}
 
@@ -176,12 +172,10 @@ class Interview:
             text = word
         elif question.form == "scenarios":
             scenarios = read_gherkin(text)
-            wrong = [one for one in scenarios if one.problem or not one.steps]
+            wrong = next((one for one in scenarios if one.problem or not one.steps), None)
+            where = f"line {wrong.line}, {one_line(wrong.problem or 'no step')}" if wrong else "it has no scenario"
             if wrong or not scenarios:
-                what = [f"line {one.line}, {one_line(one.problem or 'no step')}" for one in wrong] or [
-                    "it has no scenario"
-                ]
-                why = f"That is no Gherkin: {what[0]}. Write a line `Scenario: …`, and its steps below it."
+                why = f"That is no Gherkin: {where}. Write a line `Scenario: …`, and its steps below it."
         else:
             fault, why = "vague", self._vagueness(question, text)
         return AnswerEntry(question=name[:60], text=text, fault=fault if why else "", why=why)
@@ -212,7 +206,7 @@ class Interview:
         self.entries.append(entry)
         self.is_stopped = text == "stop"
         if name == CONFIRM and not self.is_stopped:
-            self.confirmed, self.chosen = (len(self.entries), "") if text == "right" else (0, text)
+            self.confirmed, self.chosen = (self.confirmed or len(self.entries), "") if text == "right" else (0, text)
         if name == CONFIRM or self.is_stopped:
             return
         self.pending.pop(name, None)
@@ -283,8 +277,10 @@ class Interview:
                 missing.append(MissingAnswer(criterion=one.id, description=one.text, question=name, reason=reason))
         total, goal = len(self.rubric.criteria), self.rubric.target
         met = total - len({one.criterion for one in missing})
-        share: dict[str, Any] = {"percent": met * 100 // total, "target_met": met * 100 >= goal * total}
-        return InterviewCompleteness(met=met, total=total, target=goal, missing=tuple(missing), **share)
+        percent, gaps = met * 100 // total, tuple(missing)
+        return InterviewCompleteness(
+            met=met, total=total, percent=percent, target=goal, target_met=percent >= goal, missing=gaps
+        )
 
     def usable_answers(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
         """The questions that were answered, with the entries of the answers: none where that is `none`."""

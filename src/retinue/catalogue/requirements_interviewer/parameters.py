@@ -9,8 +9,7 @@ from retinue.catalogue.tickets import RubricName
 from retinue.contract.model import Completeness, Count, Many, Model
 from retinue.contract.task import Question
 
-MAX_ANSWER = 10_000
-"""Characters of one answer (K20)."""
+MAX_ANSWER = 10_000  # characters (K20)
 
 
 class InterviewRequest(Model):
@@ -27,12 +26,8 @@ class InterviewRequest(Model):
         max_length=100,
         description="Answers by the ids of questions, as `next_questions` has them; `skip` and `stop` are answers too.",
     )
-    state: str = Field(
-        default="", max_length=262_144, description="The `state` of an earlier result, to go on exactly there."
-    )
-    write: bool = Field(
-        default=False, description="Whether to write the ticket into the workspace; else the result alone holds it."
-    )
+    state: str = Field(default="", max_length=262_144, description="The `state` of an earlier result, to go on there.")
+    write: bool = Field(default=False, description="Whether to write the ticket into its file; else the result has it.")
 
 
 class InitiativeRequest(InterviewRequest):

@@ -1,7 +1,6 @@
 """The ticket that an interview ends in: its id, its file, and its text.
 
-Answers are foreign text. They are escaped so that they stay what they are, a text below a heading: none can become a
-heading, a label, a box or a scenario of the ticket, and reading the ticket gives back what was said.
+Answers are escaped: none can become a heading, a label, a box or a scenario, and reading it gives back what was said.
 """
 
 import posixpath
