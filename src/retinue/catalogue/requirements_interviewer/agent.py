@@ -1,7 +1,6 @@
 """The agent, and how it leads an interview: takes it up where it was, asks a person, and writes the ticket at the end.
 
 An agent that waited for an answer runs again from its start, so all that was said is noted in the run's checkpoint.
-Where nobody can be asked, the caller gets the same as a state to go on from.
 """
 
 from collections.abc import Mapping
@@ -44,8 +43,7 @@ _EXAMPLES: Final = """
 _FIRST: Final = {"target": "", "answers": {"title": "Faster search"}}
 _FIRST_STEP: Final[dict[str, Any]] = {
     "ticket_id": "INIT-0002", "rubric": {"id": "requirements-initiative", "version": "1.0"},
-    "captured": {"core": {"title": "Faster search"}, "acceptance_criteria": [], "bdd_scenarios": [], "children": [],
-                 "technical_design": {}, "dependencies": [], "risks": []},
+    "captured": {"core": {"title": "Faster search"}, "technical_design": {}},
     "quotes": [{"question": "title", "text": "Faster search"}],
     "completeness": {"met": 1, "total": 8, "percent": 12, "target": 95, "target_met": False, "missing": [{
         "criterion": "urgency", "description": "It says why now.", "question": "why_now",
@@ -175,8 +173,6 @@ class InterviewSession:
                 self._tree = TicketTree.of((), words)
         return self._tree, place_ticket(self._tree, self.kind, self.interview.target)
 
-    # Answers.
-
     async def _take(self, answers: Mapping[str, str]) -> None:
         """Take answers in the order of the questions, or do what their words say."""
         questions, verdicts = self.interview.rubric.by_id, await self._judge(answers)
@@ -234,8 +230,6 @@ class InterviewSession:
             await self._take({question.id: "skip" if value is None else str(value)})
         notes["state"] = self.interview.state_text()
 
-    # The end.
-
     async def _finish(self) -> Reply:
         """The reply, and the ticket in its file if that is wanted and the interview is over."""
         interview, report = self.interview, self.report
@@ -266,12 +260,10 @@ class InterviewSession:
             recovery = "Write what is missing into the file." if is_written else recovery
             report.warn("incomplete_context", message, impact="Who works by it will have to ask.", recovery=recovery)
         others = [one for one in tree.tickets if one.path != new.path]
-        tickets = [*others, read_ticket(new.path, text.encode(), words)]
-        for finding in check_tickets(TicketTree.of(tickets, words)):
+        for finding in check_tickets(TicketTree.of([*others, read_ticket(new.path, text.encode(), words)], words)):
             if finding.file == new.path and finding.severity == "error":
-                message, recovery = f"{code(finding.rule)}: {quote(finding.message)}", finding.fix or "Mend it."
-                impact = "`retinue tickets check` fails on it."
-                report.warn("degraded_analysis", message, impact=impact, recovery=recovery)
+                message, impact = f"{code(finding.rule)}: {quote(finding.message)}", "`retinue tickets check` fails."
+                report.warn("degraded_analysis", message, impact=impact, recovery=finding.fix or "Mend it.")
         report.appendix = code_block(text.removesuffix("\n"), "markdown")
         report.figures = {
             "ticket_id": new.ticket_id,
@@ -281,12 +273,10 @@ class InterviewSession:
             "completeness": completeness.to_json(),
             "next_questions": [one.to_json() for one in questions],
             "ticket": TicketDraft(path=new.path, text=text, is_written=is_written).to_json(),
+            **({} if is_written else {"state": interview.state_text()}),
         }
-        if not is_written:
-            report.figures["state"] = interview.state_text()
-            return report.reply(completeness=completeness.percent)
         files = {"files_written": (new.path,), "artifacts": (Artifact(path=new.path, type="ticket"),)}
-        return report.reply(completeness=completeness.percent, **files)
+        return report.reply(completeness=completeness.percent, **(files if is_written else {}))
 
     async def _write(self, new: NewTicket, text: str) -> bool:
         """Write the ticket into its file, if that may be; what is there already stays."""

@@ -277,17 +277,14 @@ class Interview:
                 missing.append(MissingAnswer(criterion=one.id, description=one.text, question=name, reason=reason))
         total, goal = len(self.rubric.criteria), self.rubric.target
         met = total - len({one.criterion for one in missing})
-        percent, gaps = met * 100 // total, tuple(missing)
-        return InterviewCompleteness(
-            met=met, total=total, percent=percent, target=goal, target_met=percent >= goal, missing=gaps
-        )
+        share = {"met": met, "total": total, "percent": met * 100 // total, "target": goal}
+        return InterviewCompleteness(**share, target_met=met * 100 >= goal * total, missing=tuple(missing))
 
     def usable_answers(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
         """The questions that were answered, with the entries of the answers: none where that is `none`."""
         for one in self.rubric.questions:
-            if one.id in self.answers:
-                text = self.answers[one.id].text
-                yield one, [] if text == NONE and one.none else entries_of(one, text)
+            if entry := self.answers.get(one.id):
+                yield one, [] if entry.text == NONE and one.none else entries_of(one, entry.text)
 
     def captured(self) -> CapturedAnswers:
         """What was said, by what it is for."""

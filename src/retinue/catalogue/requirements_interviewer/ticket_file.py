@@ -62,15 +62,14 @@ def place_ticket(tree: TicketTree, kind: str, target: str) -> NewTicket:
     alike = [ticket for ticket in tree.tickets if ticket.kind == kind]
     siblings = [ticket for ticket in alike if tree.parents.get(ticket.ticket_id, "") == parent_id]
     sample = next(iter([*siblings, *alike]), None)
-    folder, name = posixpath.split(sample.path) if sample else ("", words.main_files[0] if words.main_files else "")
+    folder, name = posixpath.split(sample.path) if sample else ("", next(iter(words.main_files), ""))
     is_main = name.casefold() in {main.casefold() for main in words.main_files}
     is_main = is_main and (sample is not None or kind in words.parents.values())
     base = posixpath.dirname(tree.by_id[parent_id].path) if parent_id else words.folders[0]
     if siblings:
         base = posixpath.dirname(folder) if is_main else folder
-    return NewTicket(
-        kind, ticket_id, parent_id, posixpath.join(base, *([ticket_id, name] if is_main else [f"{ticket_id}.md"]))
-    )
+    path = posixpath.join(base, f"{ticket_id}/{name}" if is_main else f"{ticket_id}.md")
+    return NewTicket(kind, ticket_id, parent_id, path)
 
 
 def ticket_text(interview: Interview, words: TicketVocabulary, new: NewTicket) -> str:
