@@ -194,15 +194,15 @@ class InterviewSession:
         """Why a model, if there is one, calls an answer vague, or nothing when not; once for each question."""
         if self.models is None or not self.models.configured:
             return {}
-        judged: list[str] = self.run.checkpoint.setdefault("judged", [])
+        names: list[str] = self.run.checkpoint.setdefault("judged", [])
         criteria: dict[str, str] = {}
         text = ""
         for one in self.interview.rubric.questions:
             said = self.interview.judge(one.id, answers.get(one.id, "")).text
-            if one.form in {"text", "list"} and one.id not in judged and said not in {"", NONE, *WORDS}:
+            if one.form in {"text", "list"} and one.id not in names and said not in {"", NONE, *WORDS}:
                 criteria[one.id] = f"The answer to “{one.text}” is definite: others can act on it."
                 text += f"{one.id}: {said}\n\n"
-        judged += criteria
+        names += criteria
         report, definition = self.report, RequirementsInterviewer.definition
         earlier, report.usage = report.usage, None
         verdicts = await judge_criteria(

@@ -104,7 +104,7 @@ class Interview:
 
     Attributes:
         pending: What has to be said anew, by question; `chosen` is the question that the person wants to.
-        confirmed: How many entries there were when the person said that they are right; 0 before.
+        confirmed_at: How many entries there were when the person said that they are right; 0 before.
     """
 
     rubric: InterviewRubric
@@ -113,7 +113,7 @@ class Interview:
     answers: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
     pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
     chosen: str = ""
-    confirmed: int = 0
+    confirmed_at: int = 0
     is_stopped: bool = False
 
     @classmethod
@@ -205,9 +205,11 @@ class Interview:
         is_probed = any((one.question, one.fault) == (name, "vague") for one in self.entries)
         self.entries.append(entry)
         self.is_stopped = text == "stop"
-        if name == CONFIRM and not self.is_stopped:
-            self.confirmed, self.chosen = (self.confirmed or len(self.entries), "") if text == "right" else (0, text)
-        if name == CONFIRM or self.is_stopped:
+        if self.is_stopped:
+            return
+        if name == CONFIRM:
+            self.chosen = "" if text == "right" else text
+            self.confirmed_at = 0 if self.chosen else self.confirmed_at or len(self.entries)
             return
         self.pending.pop(name, None)
         self.chosen = "" if self.chosen == name else self.chosen
@@ -228,19 +230,19 @@ class Interview:
     def open_questions(self) -> list[Question]:
         """What is still to be asked, the next first; nothing when all was."""
         completeness, questions = self.completeness(), self.rubric.by_id
-        heard = {one.question for one in self.entries if one.text != "stop"}
+        past = {one.question for one in self.entries if one.text != "stop"}
         names = [*self.pending, *filter(None, [self.chosen])]
         if not completeness.target_met:
-            names += [name for name, one in questions.items() if one.phase != "completeness" and name not in heard]
-        if not names and not self.confirmed:
-            answered = [name for name in questions if name in self.answers]
-            lines = [f"- {name}: {one_line(self.answers[name].text, limit=200)}" for name in answered]
+            names += [name for name, one in questions.items() if one.phase != "completeness" and name not in past]
+        if not names and not self.confirmed_at:
+            ids = [name for name in questions if name in self.answers]
+            lines = [f"- {name}: {one_line(self.answers[name].text, limit=200)}" for name in ids]
             text = "\n".join([self.rubric.confirm, *lines])
-            return [Question(id=CONFIRM, text=text, kind="choice", options=(*CHOICES, *answered))]
+            return [Question(id=CONFIRM, text=text, kind="choice", options=(*CHOICES, *ids))]
         if not names:
-            again = {one.question for one in self.entries[self.confirmed :]}
+            again = {one.question for one in self.entries[self.confirmed_at :]}
             names = [one.question for one in completeness.missing if one.question not in again]
-            names += [name for name, one in questions.items() if one.phase == "completeness" and name not in heard]
+            names += [name for name, one in questions.items() if one.phase == "completeness" and name not in past]
         return [self._as_asked(name, completeness.missing) for name in dict.fromkeys(names)]
 
     def _as_asked(self, name: str, missing: tuple[MissingAnswer, ...]) -> Question:
@@ -251,7 +253,7 @@ class Interview:
         if pending:
             lines = [pending.why, question.probe if pending.fault == "vague" else "", *lines]
             lines.append("The answer takes the place of the one before; `skip` keeps that.")
-        elif self.confirmed:
+        elif self.confirmed_at:
             lines = [*(f"It is not complete: {one.reason}" for one in missing if one.question == name), *lines]
         options = (*[NONE] * question.none, "skip", *["back"] * bool(self.entries), "stop")
         options = () if question.form == "number" else options
