@@ -106,6 +106,7 @@ def code_span(text: str) -> str:
     return f"{ticks}{pad}{text}{pad}{ticks}"
 
 
-def fence_around(text: str) -> str:
-    """What fences `text` in: longer than any in it, which would end it."""
-    return "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(text)), 3)
+def code_block(text: str, kind: str) -> str:
+    """`text` as a block of code in Markdown, in a fence longer than any in it, which would end it."""
+    ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    return f"{ticks}{kind}\n{text}\n{ticks}"

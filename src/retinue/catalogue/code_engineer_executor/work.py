@@ -7,6 +7,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from retinue.agents.grants import PermissionSubject
 from retinue.agents.port import Reply, RunContext
+from retinue.catalogue._prose import code_block
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline, ensure_allowed, in_cancellable_thread
 from retinue.contract.definition import ToolSpec
@@ -152,9 +153,7 @@ class Work:
         if diff:
             # As Markdown, whatever stands in it; its end is cut off where it is too long to be read.
             text = diff if len(diff) <= _MAX_DIFF else f"{diff[:_MAX_DIFF].rpartition(chr(10))[0]}\n…"
-            # A fence must be longer than any in the diff, or the rest of it would be read as Markdown.
-            fence = "`" * (3 + text.count("```") * 3)
-            report.appendix = "\n".join((f"{fence}diff", text.rstrip("\n"), fence))
+            report.appendix = code_block(text.rstrip("\n"), "diff")
         failure: dict[str, Any] = {"outcome": "error", "fault": self.failure} if self.failure else {}
         return report.reply(
             usage=self.usage, files_read=tuple(sorted(self.files)), files_written=self.files_written, **failure

@@ -22,6 +22,7 @@ from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.tickets import IssueSeverity, Rubric, Ticket, TicketTree, mask_names, word_pattern
 from retinue.catalogue.tickets.ticket import line_starts
+from retinue.catalogue.tickets.vocabulary import FINISHED
 from retinue.contract.model import Many, Model
 from retinue.errors import DeadlineExceeded, MissingFile, RetinueError
 from retinue.tools.search.bm25 import STOP_WORDS, Bm25, terms
@@ -31,7 +32,6 @@ from retinue.tools.workspace import Workspace
 from .parameters import ComplexityKind, DesignIssue, PatternReuse, ReusablePattern, SimplifyAction
 
 RUBRIC: Final = Path(__file__).with_name("design-guardian.toml")
-_FINISHED: Final = frozenset({"done", "cancelled"})
 _MAX_SOURCE: Final = 256 * 1024  # bytes; a larger file is made by a program
 _ASKING: Final = frozenset({"acceptance_criteria", "user_story", "scenarios"})
 _NEAR: Final = 2  # lines on either side in which a number counts
@@ -130,7 +130,7 @@ class Reviewer:
     def review(self) -> None:
         """Find all that rules find. What is finished can no longer be simpler, and is reviewed only by itself."""
         waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
-        left_out = set[str | None]() if self.target.status in _FINISHED else _FINISHED
+        left_out = set[str | None]() if self.target.status in FINISHED else FINISHED
         for one in waiting:
             below = [self.tree.by_id[key] for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
             visited |= {other.ticket_id for other in below}
@@ -206,7 +206,7 @@ class Reviewer:
 
     def _ticked(self, ticket: Ticket) -> set[int]:
         """The lines of steps that are done, where the target is not."""
-        return {one.line for one in ticket.checklist if one.is_done and self.target.status not in _FINISHED}
+        return {one.line for one in ticket.checklist if one.is_done and self.target.status not in FINISHED}
 
     # Scope.
 
@@ -369,7 +369,7 @@ class ReuseFinder:
         purposes = {name: _content(one.purpose) - empty_words for name, one in places.items()}
         new: set[str] = set()
         # A finished ticket may have made what is there.
-        for ticket in (one for one in self.reviewer.reviewed if one.status not in _FINISHED):
+        for ticket in (one for one in self.reviewer.reviewed if one.status not in FINISHED):
             for line, names, row in self._planned(ticket):
                 about = _content(row) - empty_words
                 same = [name for name in names if name in places]

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 
-from retinue.catalogue._prose import code, fence_around, first_of, one_line, quote
+from retinue.catalogue._prose import code, code_block, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.tickets import IssueSeverity, ProposedEdit, Ticket, TicketReference, diff_edits, propose_edit
 from retinue.catalogue.tickets.ticket import read_progress
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, stated_fractions
-from retinue.catalogue.tickets.vocabulary import TicketStatus, TicketVocabulary, fold_words
+from retinue.catalogue.tickets.vocabulary import FINISHED, TicketStatus, TicketVocabulary, fold_words
 
 from .parameters import DriftCategory, DriftItem
 from .repository import commit_source, is_conventional, short_sha
@@ -32,7 +32,6 @@ _KINDS: Final[Mapping[str, tuple[DriftCategory, IssueSeverity]]] = {
     "wrong_id": ("commit_quality", "low"),
     "form": ("commit_quality", "low"),
 }
-_FINISHED: Final = frozenset({"done", "cancelled"})
 _MAX_COMMITS: Final = 50
 _MAX_STATED: Final = 20
 _MAX_DIFF: Final = 300
@@ -191,7 +190,7 @@ class TicketDrift:
         key, stated = ticket.ticket_id, self.status[ticket.ticket_id]
         states = {child: self.status.get(child) for child in self.tree.children[key]}
         in_progress = [child for child, status in states.items() if status in {"in_progress", "done"}]
-        unfinished = [child for child, status in states.items() if status not in _FINISHED]
+        unfinished = [child for child, status in states.items() if status not in FINISHED]
         if stated == "done" and unfinished:
             problem = f"It says done; of what it is made of, these are not: {first_of(unfinished, 5)}."
             line = ticket.fields["status"].line
@@ -374,7 +373,7 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
         lines = diff_edits(evidence.tree, drift.edits).splitlines()
         more = [f"… {len(lines) - _MAX_DIFF:,} more lines"] if len(lines) > _MAX_DIFF else []
         diff = "\n".join((*lines[:_MAX_DIFF], *more))
-        report.appendix = f"{fence_around(diff)}diff\n{diff}\n{fence_around(diff)}"
+        report.appendix = code_block(diff, "diff")
         report.note(
             "`retinue tickets apply` makes these edits, and `retinue tickets sync --apply` asks and makes them."
         )

@@ -1,11 +1,9 @@
-"""The interview as a state: what was said, in order. Everything else follows from that and the rubric.
-
-Nothing here asks anybody or reads a file. A state from outside is data: what it says was said counts as if said now.
-"""
+"""The interview as a state: what was said, in order; all else follows from that and the rubric. It asks nobody."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -20,20 +18,14 @@ from retinue.contract.sanitize import clean_content, printable
 from retinue.contract.task import Question
 from retinue.errors import InvalidInput
 
-from .parameters import (
-    MAX_ANSWER,
-    AnswerEntry,
-    CapturedAnswers,
-    InterviewCompleteness,
-    MissingAnswer,
-)
+from .parameters import MAX_ANSWER, AnswerEntry, CapturedAnswers, InterviewCompleteness, MissingAnswer
 
 CONFIRM: Final = "confirm"
+CHOICES: Final = ("right", "back", "stop")
 NONE: Final = "none"
 WORDS: Final = frozenset({"skip", "back", "stop"})
 NUMBER: Final = re.compile(r"(?<![\w.,])[0-9]{1,6}(?:[.,][0-9]{1,3})?(?!\w)")
-_MAX_ALL: Final = 180_000
-"""Characters of all answers: more than the longest interview takes, and a state that any door lets through."""
+_MAX_ALL: Final = 180_000  # characters of all answers: more than an interview takes, and any door lets it through
 _BULLET: Final = re.compile(r"\s*+(?:(?:[-*+•]|[0-9]{1,3}[.)])\s++)?(?:\[[ xX]?\]\s++)?")
 _SCHEMA: Final = {"type": "string", "maxLength": MAX_ANSWER}
 
@@ -82,12 +74,16 @@ class InterviewRubric(Rubric):
     questions: Annotated[Many[InterviewQuestion], Field(min_length=1, max_length=60)]
     criteria: Annotated[Many[InterviewCriterion], Field(min_length=1, max_length=60)]
 
+    @cached_property
+    def by_id(self) -> Mapping[str, InterviewQuestion]:
+        """The questions, in order."""
+        return {one.id: one for one in self.questions}
+
     @model_validator(mode="after")
     def _check_questions(self) -> Self:
-        ids = [one.id for one in self.questions]
-        if len({*ids, CONFIRM}) <= len(ids) or "title" not in ids:
+        if len({*self.by_id, CONFIRM}) <= len(self.questions) or "title" not in self.by_id:
             raise ValueError(f"the ids of `questions` differ, one is `title`, and none is `{CONFIRM}`")
-        unknown = [name for one in self.criteria for name in one.questions if name not in ids]
+        unknown = [name for one in self.criteria for name in one.questions if name not in self.by_id]
         if unknown:
             raise ValueError(f"a criterion names {unknown[0]!r}, which is no question")
         return self
@@ -107,29 +103,29 @@ class Interview:
     """What was said so far, and what follows from it.
 
     Attributes:
-        probes: Questions that were asked again because of a vague answer; `rechecks` because the ticket has gaps.
         pending: What has to be said anew, by question; `chosen` is the question that the person wants to.
+        confirmed_at: How many entries there were when the person said that they are right; 0 before.
     """
 
     rubric: InterviewRubric
     target: str
     entries: list[AnswerEntry] = field(default_factory=list[AnswerEntry])
     answers: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
-    skips: set[str] = field(default_factory=set[str])
-    probes: set[str] = field(default_factory=set[str])
-    rechecks: set[str] = field(default_factory=set[str])
     pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
     chosen: str = ""
-    is_confirmed: bool = False
+    confirmed_at: int = 0
     is_stopped: bool = False
 
     @classmethod
     def from_state(cls, text: str, rubric: InterviewRubric, target: str) -> Self:
-        """The interview that `state_text` made `text` of.
+        """The interview that `state_text` made `text` of; a new one when it is empty.
 
         Raises:
             InvalidInput: It is no such text, or that of another interview.
         """
+        interview = cls(rubric, target)
+        if not text:
+            return interview
         hint = "Give `state` back as it was in the last result, with the same `target`; or begin anew without it."
         try:
             state = InterviewState.model_validate_json(text)
@@ -141,76 +137,48 @@ class Interview:
             message = f"`state` is that of {' '.join(its)!r}, and this interview is {' '.join(own)!r}."
             hint = f"{hint} What was said stands in it, and can be given as `answers`."
             raise InvalidInput(message, hint=hint, path="/state")
-        interview, ids = cls(rubric, target), {one.id for one in rubric.questions}
         for entry in state.entries:
-            if entry.question not in ids and (entry.question != CONFIRM or entry.text not in {"right", "stop", *ids}):
-                raise InvalidInput(f"`state` answers {entry.question!r} as nobody can.", hint=hint, path="/state")
             by_rules = interview.judge(entry.question, entry.text)
+            if by_rules.text == "back" or (by_rules.fault == "wrong" and entry.question not in rubric.by_id):
+                raise InvalidInput(f"`state` answers {entry.question!r} as nobody can.", hint=hint, path="/state")
             interview.add(by_rules if by_rules.fault == "wrong" else entry)
         return interview
 
     def state_text(self) -> str:
         """All of it as text, to go on from."""
-        state = InterviewState(
-            form="retinue-interview/1", rubric=self.rubric.name, target=self.target, entries=tuple(self.entries)
-        )
+        name, entries = self.rubric.name, tuple(self.entries)
+        state = InterviewState(form="retinue-interview/1", rubric=name, target=self.target, entries=entries)
         return state.model_dump_json(exclude_defaults=True)
 
     # What is said.
 
-    def add(self, entry: AnswerEntry) -> None:
-        """Take what was said to a question."""
-        self.entries.append(entry)
-        name, text = entry.question, entry.text
-        self.is_stopped = text == "stop"
-        if self.is_stopped:
-            return
-        if name == CONFIRM:
-            self.is_confirmed, self.chosen = text == "right", "" if text == "right" else text
-            return
-        self.pending.pop(name, None)
-        self.chosen = "" if self.chosen == name else self.chosen
-        if self.is_confirmed:
-            self.rechecks.add(name)
-        if text == "skip":
-            self.skips.add(name)
-        elif entry.fault == "wrong":
-            self.pending[name] = entry
-        else:
-            self.answers[name] = entry
-            if entry.fault and name not in self.probes:
-                self.probes.add(name)
-                self.pending[name] = entry
-
     def judge(self, name: str, text: str) -> AnswerEntry:
         """What `text` is as an answer, by rules: a word of the interview, good, vague, or not to be taken."""
+        question = self.rubric.by_id.get(name)
+        fault: Literal["vague", "wrong"] = "wrong"
         try:
             text = clean_content(text, max_length=MAX_ANSWER).strip()
             size = len(text) + sum(len(one.text) for one in self.entries)
             why = "The answers are too long together." if size > _MAX_ALL else ""
         except InvalidInput as error:
             why = error.message
+        word = text.casefold()
         if why:
-            return AnswerEntry(question=name, text="", fault="wrong", why=f"{why} Shorten this one, or `stop`.")
-        if name == CONFIRM or text.casefold() in {*WORDS, NONE}:
-            text = text.casefold()
-        question = None if name == CONFIRM or text in WORDS else self.question(name)
-        if question is None or (question.none and text == NONE):
-            return AnswerEntry(question=name, text=text)
-        if question.form != "scenarios":
-            why = self._vagueness(question, text)
-            return AnswerEntry(question=name, text=text, fault="vague" if why else "", why=why)
-        scenarios = read_gherkin(text)
-        wrong = [
-            f"line {one.line}, {one_line(one.problem or 'no step')}"
-            for one in scenarios
-            if one.problem or not one.steps
-        ]
-        if scenarios and not wrong:
-            return AnswerEntry(question=name, text=text)
-        why = wrong[0] if wrong else "it has no scenario"
-        why = f"That is no Gherkin: {why}. Write a line `Scenario: …`, and its steps below it."
-        return AnswerEntry(question=name, text=text, fault="wrong", why=why)
+            text, why = "", f"{why} Shorten this one, or `stop`."
+        elif question is None:
+            text, is_choice = word, name == CONFIRM and word in {*CHOICES, *self.rubric.by_id}
+            why = "" if is_choice else "That is no choice."
+        elif word in WORDS or (word == NONE and question.none):
+            text = word
+        elif question.form == "scenarios":
+            scenarios = read_gherkin(text)
+            wrong = next((one for one in scenarios if one.problem or not one.steps), None)
+            where = f"line {wrong.line}, {one_line(wrong.problem or 'no step')}" if wrong else "it has no scenario"
+            if wrong or not scenarios:
+                why = f"That is no Gherkin: {where}. Write a line `Scenario: …`, and its steps below it."
+        else:
+            fault, why = "vague", self._vagueness(question, text)
+        return AnswerEntry(question=name[:60], text=text, fault=fault if why else "", why=why)
 
     def _vagueness(self, question: InterviewQuestion, text: str) -> str:
         """Why the answer says too little; empty when it does not."""
@@ -229,38 +197,63 @@ class Interview:
                 return f"“{hedge}” leaves it open."
         return ""
 
-    def question(self, name: str) -> InterviewQuestion:
-        """The question of that id, which there is."""
-        return next(one for one in self.rubric.questions if one.id == name)
+    def add(self, entry: AnswerEntry) -> None:
+        """Take what was said to a question; what is none of the choices is dropped."""
+        name, text = entry.question, entry.text
+        if name == CONFIRM and entry.fault:
+            return
+        is_probed = any((one.question, one.fault) == (name, "vague") for one in self.entries)
+        self.entries.append(entry)
+        self.is_stopped = text == "stop"
+        if self.is_stopped:
+            return
+        if name == CONFIRM:
+            self.chosen = "" if text == "right" else text
+            self.confirmed_at = 0 if self.chosen else self.confirmed_at or len(self.entries)
+            return
+        self.pending.pop(name, None)
+        self.chosen = "" if self.chosen == name else self.chosen
+        if entry.fault != "wrong" and text != "skip":
+            self.answers[name] = entry
+        if entry.fault == "wrong" or (entry.fault and not is_probed):
+            self.pending[name] = entry
+
+    def without_last(self) -> "Interview":
+        """The interview before the last entry."""
+        earlier = Interview(self.rubric, self.target)
+        for entry in self.entries[:-1]:
+            earlier.add(entry)
+        return earlier
 
     # What is asked.
 
     def open_questions(self) -> list[Question]:
         """What is still to be asked, the next first; nothing when all was."""
-        missing = self.completeness().missing
-        waiting = [one for one in self.rubric.questions if one.id not in self.answers and one.id not in self.skips]
-        names = [*self.pending, *([self.chosen] if self.chosen else [])]
-        names += [one.id for one in waiting if one.phase != "completeness" and not self.completeness().target_met]
-        if not names and not self.is_confirmed:
-            ids = [one.id for one in self.rubric.questions if one.id in self.answers]
+        completeness, questions = self.completeness(), self.rubric.by_id
+        past = {one.question for one in self.entries if one.text != "stop"}
+        names = [*self.pending, *filter(None, [self.chosen])]
+        if not completeness.target_met:
+            names += [name for name, one in questions.items() if one.phase != "completeness" and name not in past]
+        if not names and not self.confirmed_at:
+            ids = [name for name in questions if name in self.answers]
             lines = [f"- {name}: {one_line(self.answers[name].text, limit=200)}" for name in ids]
             text = "\n".join([self.rubric.confirm, *lines])
-            return [Question(id=CONFIRM, text=text, kind="choice", options=("right", "back", "stop", *ids))]
+            return [Question(id=CONFIRM, text=text, kind="choice", options=(*CHOICES, *ids))]
         if not names:
-            names = [one.question for one in missing if one.question not in self.rechecks]
-            names += [one.id for one in waiting if one.phase == "completeness"]
-        return [self._as_asked(name, missing) for name in dict.fromkeys(names)]
+            again = {one.question for one in self.entries[self.confirmed_at :]}
+            names = [one.question for one in completeness.missing if one.question not in again]
+            names += [name for name, one in questions.items() if one.phase == "completeness" and name not in past]
+        return [self._as_asked(name, completeness.missing) for name in dict.fromkeys(names)]
 
     def _as_asked(self, name: str, missing: tuple[MissingAnswer, ...]) -> Question:
-        question, pending = self.question(name), self.pending.get(name)
-        total, number = len(self.rubric.questions), self.rubric.questions.index(question) + 1
-        lines = [f"[{number} of {total}] {question.text}"]
-        if not self.entries and number == 1:
-            lines.insert(0, self.rubric.opening.strip().replace("{total}", str(total)) + "\n")
+        question, pending, ids = self.rubric.by_id[name], self.pending.get(name), list(self.rubric.by_id)
+        lines = [f"[{ids.index(name) + 1} of {len(ids)}] {question.text}"]
+        if not self.entries and name == ids[0]:
+            lines.insert(0, self.rubric.opening.strip().replace("{total}", str(len(ids))) + "\n")
         if pending:
             lines = [pending.why, question.probe if pending.fault == "vague" else "", *lines]
             lines.append("The answer takes the place of the one before; `skip` keeps that.")
-        elif self.is_confirmed:
+        elif self.confirmed_at:
             lines = [*(f"It is not complete: {one.reason}" for one in missing if one.question == name), *lines]
         options = (*[NONE] * question.none, "skip", *["back"] * bool(self.entries), "stop")
         options = () if question.form == "number" else options
@@ -273,31 +266,27 @@ class Interview:
         missing: list[MissingAnswer] = []
         for one in self.rubric.criteria:
             for name in one.questions:
-                entry, reason = self.answers.get(name), ""
-                if entry is None or entry.fault:
-                    reason = f"`{name}` is vague: {entry.why}" if entry else f"`{name}` is not answered."
-                elif entry.text != NONE and (count := len(entries_of(self.question(name), entry.text))) < one.at_least:
+                entry = self.answers.get(name)
+                count = len(entries_of(self.rubric.by_id[name], entry.text)) if entry else 0
+                if entry is None:
+                    reason = f"`{name}` is not answered."
+                elif entry.fault:
+                    reason = f"`{name}` is vague: {entry.why}"
+                elif entry.text != NONE and count < one.at_least:
                     reason = f"`{name}` has {count} of at least {one.at_least} entries."
-                if reason:
-                    gap = {"criterion": one.id, "description": one.text, "question": name, "reason": reason}
-                    missing.append(MissingAnswer(**gap))
-        total, target = len(self.rubric.criteria), self.rubric.target
-        count = total - len({one.criterion for one in missing})
-        return InterviewCompleteness(
-            met=count,
-            total=total,
-            percent=count * 100 // total,
-            target=target,
-            target_met=count * 100 >= target * total,
-            missing=tuple(missing),
-        )
+                else:
+                    continue
+                missing.append(MissingAnswer(criterion=one.id, description=one.text, question=name, reason=reason))
+        total, goal = len(self.rubric.criteria), self.rubric.target
+        met = total - len({one.criterion for one in missing})
+        share = {"met": met, "total": total, "percent": met * 100 // total, "target": goal}
+        return InterviewCompleteness(**share, target_met=met * 100 >= goal * total, missing=tuple(missing))
 
     def usable_answers(self) -> Iterator[tuple[InterviewQuestion, list[str]]]:
         """The questions that were answered, with the entries of the answers: none where that is `none`."""
         for one in self.rubric.questions:
-            if one.id in self.answers:
-                text = self.answers[one.id].text
-                yield one, [] if text == NONE and one.none else entries_of(one, text)
+            if entry := self.answers.get(one.id):
+                yield one, [] if entry.text == NONE and one.none else entries_of(one, entry.text)
 
     def captured(self) -> CapturedAnswers:
         """What was said, by what it is for."""

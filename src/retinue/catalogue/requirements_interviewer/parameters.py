@@ -9,8 +9,7 @@ from retinue.catalogue.tickets import RubricName
 from retinue.contract.model import Completeness, Count, Many, Model
 from retinue.contract.task import Question
 
-MAX_ANSWER = 10_000
-"""Characters of one answer (K20)."""
+MAX_ANSWER = 10_000  # characters (K20)
 
 
 class InterviewRequest(Model):
@@ -27,12 +26,8 @@ class InterviewRequest(Model):
         max_length=100,
         description="Answers by the ids of questions, as `next_questions` has them; `skip` and `stop` are answers too.",
     )
-    state: str = Field(
-        default="", max_length=262_144, description="The `state` of an earlier result, to go on exactly there."
-    )
-    write: bool = Field(
-        default=False, description="Whether to write the ticket into the workspace; else the result alone holds it."
-    )
+    state: str = Field(default="", max_length=262_144, description="The `state` of an earlier result, to go on there.")
+    write: bool = Field(default=False, description="Whether to write the ticket into its file; else the result has it.")
 
 
 class InitiativeRequest(InterviewRequest):
@@ -62,14 +57,9 @@ class CapturedScenario(Model):
 
 
 class CapturedAnswers(Model):
-    """What the person said, by what it is for; nothing where they said that there is nothing.
+    """What the person said, by what it is for; nothing where they said that there is nothing."""
 
-    Attributes:
-        core: By the id of the question; a list has one entry a line.
-        technical_design: As `core`.
-    """
-
-    core: dict[str, str]
+    core: dict[str, str]  # by the id of the question; a list has one entry a line
     technical_design: dict[str, str]
     acceptance_criteria: Many[str] = ()
     bdd_scenarios: Many[CapturedScenario] = ()
@@ -107,19 +97,13 @@ class TicketDraft(Model):
 
 
 class InterviewResult(ReportData):
-    """What came of an interview, whether it is over or not.
+    """What came of an interview, whether it is over or not."""
 
-    Attributes:
-        ticket_id: The id that the ticket has, or would have today.
-        next_questions: What is still open; the first is the one that waits.
-        state: Given back, the interview goes on here; left out when the ticket was written.
-    """
-
-    ticket_id: str
+    ticket_id: str  # that it has, or would have today
     rubric: RubricName
     captured: CapturedAnswers
     quotes: tuple[AnswerEntry, ...]
     completeness: InterviewCompleteness
-    next_questions: tuple[Question, ...]
+    next_questions: tuple[Question, ...]  # the first is the one that waits
     ticket: TicketDraft
-    state: str = ""
+    state: str = ""  # given back, the interview goes on here; left out when the ticket was written

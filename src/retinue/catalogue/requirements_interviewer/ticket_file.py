@@ -1,7 +1,6 @@
 """The ticket that an interview ends in: its id, its file, and its text.
 
-Answers are foreign text. They are escaped so that they stay what they are, a text below a heading: none can become a
-heading, a label, a box or a scenario of the ticket, and reading the ticket gives back what was said.
+Answers are escaped: none can become a heading, a label, a box or a scenario, and reading it gives back what was said.
 """
 
 import posixpath
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retinue.catalogue._prose import escape_line, fence_around, one_line
+from retinue.catalogue._prose import code_block, escape_line, one_line
 from retinue.catalogue.tickets import TicketTree, TicketVocabulary
 from retinue.catalogue.tickets.ticket_work import find_ticket
 from retinue.errors import InvalidInput, MissingFile
@@ -63,15 +62,14 @@ def place_ticket(tree: TicketTree, kind: str, target: str) -> NewTicket:
     alike = [ticket for ticket in tree.tickets if ticket.kind == kind]
     siblings = [ticket for ticket in alike if tree.parents.get(ticket.ticket_id, "") == parent_id]
     sample = next(iter([*siblings, *alike]), None)
-    folder, name = posixpath.split(sample.path) if sample else ("", words.main_files[0] if words.main_files else "")
+    folder, name = posixpath.split(sample.path) if sample else ("", next(iter(words.main_files), ""))
     is_main = name.casefold() in {main.casefold() for main in words.main_files}
     is_main = is_main and (sample is not None or kind in words.parents.values())
     base = posixpath.dirname(tree.by_id[parent_id].path) if parent_id else words.folders[0]
     if siblings:
         base = posixpath.dirname(folder) if is_main else folder
-    return NewTicket(
-        kind, ticket_id, parent_id, posixpath.join(base, *([ticket_id, name] if is_main else [f"{ticket_id}.md"]))
-    )
+    path = posixpath.join(base, f"{ticket_id}/{name}" if is_main else f"{ticket_id}.md")
+    return NewTicket(kind, ticket_id, parent_id, path)
 
 
 def ticket_text(interview: Interview, words: TicketVocabulary, new: NewTicket) -> str:
@@ -110,9 +108,7 @@ def _as_block(question: InterviewQuestion, entries: Sequence[str]) -> str:
     if not entries:
         return _NOTHING
     if question.form == "scenarios":
-        text = "\n".join(gherkin_rows(entries[0]))
-        fence = fence_around(text)
-        return f"{fence}gherkin\n{text}\n{fence}"
+        return code_block("\n".join(gherkin_rows(entries[0])), "gherkin")
     if question.form == "list":
         bullet = "- [ ] " if question.fills in {"acceptance_criteria", "children"} else "- "
         return "\n".join(bullet + _as_inline(entry) for entry in entries)

@@ -10,6 +10,7 @@ from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, TicketTree, check_tickets
 from retinue.catalogue.tickets.ticket_tree import id_order
 from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets.vocabulary import FINISHED
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping
 from retinue.errors import DeadlineExceeded, InvalidInput, MissingFile
@@ -18,7 +19,6 @@ from .completeness import MOST_NAMED, TicketScore, TicketScorer
 from .parameters import GapType, HierarchyQuery
 
 _SCOPES: Final = {"story-and-tasks": ("story", "task"), "epic-and-stories": ("epic", "story")}
-_FINISHED: Final = frozenset({"done", "cancelled"})
 _MOST_GAPS: Final = 500
 _PRIORITY_RULE: Final = """{}; one more urgent where the ticket, or one that names it, is in progress; P3 where the \
 ticket is finished, unless it is out of sync."""
@@ -34,7 +34,7 @@ class HierarchySurvey:
         self.gaps: dict[str, JsonMapping] = {}
         self.waiting: dict[str, list[str]] = {}
         for key, required in self.tree.requires.items():
-            for one in required if self.tree.by_id[key].status not in _FINISHED else ():
+            for one in required if self.tree.by_id[key].status not in FINISHED else ():
                 self.waiting.setdefault(one, []).append(key)
 
     def report(self, report: SkillReport) -> None:
@@ -79,7 +79,7 @@ class HierarchySurvey:
         level = self.rubric.priorities.get(kind, 2)
         if any(one.status == "in_progress" for one in (ticket, *others)):
             level = max(level - 1, 0)
-        elif ticket.status in _FINISHED and kind != "out_of_sync":
+        elif ticket.status in FINISHED and kind != "out_of_sync":
             level = 3
         while (gap_id := f"GAP-{sha256(f'{kind} {key}'.encode(errors='replace')).hexdigest()[:8]}") in self.gaps:
             key += "+"  # two that nothing else tells apart

@@ -10,7 +10,7 @@ from retinue.catalogue.tickets import Ticket, check_tickets, task_readiness
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import hours_of, stated_percent
 from retinue.catalogue.tickets.ticket_work import find_ticket
-from retinue.catalogue.tickets.vocabulary import fold_words
+from retinue.catalogue.tickets.vocabulary import FINISHED, fold_words
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping
 from retinue.tools.tree import list_files
@@ -155,7 +155,7 @@ class StoryReview:
 def report_readiness(scorer: TicketScorer, query: TicketQuery, report: SkillReport) -> None:
     """Say whether a task may be started, and what keeps it from that (G4)."""
     words = scorer.tree.vocabulary
-    task = find_ticket(scorer.tree, query.target, *sorted(words.ids.keys() - set(words.parents.values())))
+    task = find_ticket(scorer.tree, query.target, *sorted(words.leaf_kinds))
     key, score = task.ticket_id, scorer.score(task, "readiness")
     issues, (files, missing_files) = score.issues(), _expected_files(scorer, task)
     blocking = [*_blockers(scorer, task, query.mode), *missing_files]
@@ -181,7 +181,7 @@ def _blockers(scorer: TicketScorer, task: Ticket, mode: str) -> Iterator[Blockin
     """What its own status and other tickets keep it from."""
     places = {one.target: f"{task.path}:{one.line}" for one in reversed(task.references)}
     own = f"{task.path}:{task.fields['status'].line if 'status' in task.fields else task.line}"
-    if task.status in {"done", "cancelled"} or (task.status == "in_progress" and mode == "pre-work"):
+    if task.status in FINISHED or (task.status == "in_progress" and mode == "pre-work"):
         why = f"It is `{task.status}` already."
         yield BlockingIssue(
             type="status", description=why, current_status=task.status, required_status="todo", location=own

@@ -9,7 +9,7 @@ from retinue.contract.model import JsonMapping
 from .ticket import Ticket
 from .ticket_checks import circles
 from .ticket_tree import TicketTree, id_order
-from .vocabulary import TicketStatus
+from .vocabulary import FINISHED, TicketStatus
 
 BlockerKind: TypeAlias = Literal["status", "prerequisite", "missing_dependency", "ancestor", "circle", "same_id"]
 
@@ -71,7 +71,7 @@ def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskRe
     waiting: list[TaskReadiness] = []
     for key in sorted(tree.by_id, key=id_order):
         ticket = tree.by_id[key]
-        if ticket.kind not in tree.vocabulary.leaf_kinds or ticket.status in {"done", "cancelled"}:
+        if ticket.kind not in tree.vocabulary.leaf_kinds or ticket.status in FINISHED:
             continue
         if below is None or below == key or below in tree.ancestors(key):
             blockers = list(_blockers(tree, key))

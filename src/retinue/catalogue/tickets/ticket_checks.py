@@ -8,9 +8,9 @@ from retinue.contract.lint.rules import make_finding
 
 from .ticket import Ticket
 from .ticket_tree import TicketTree, id_order
+from .vocabulary import FINISHED
 
 _MOST_NAMED: Final = 8
-_FINISHED: Final = frozenset({"done", "cancelled"})
 
 
 def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
@@ -119,7 +119,7 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
                 message = f"It lists {one.target} as `{one.status}`, which says of itself `{child.status}`."
                 yield _finding("ticket/child-status", ticket, one.line, message, "Make both say what is true.")
         others = (*tree.children.get(key, ()), *tree.requires.get(key, ())) if ticket.status == "done" else ()
-        unfinished = [each for each in others if each in tree.by_id and tree.by_id[each].status not in _FINISHED]
+        unfinished = [each for each in others if each in tree.by_id and tree.by_id[each].status not in FINISHED]
         if unfinished:
             line = ticket.fields["status"].line
             message = f"It is done, and these, which it is made of or waits for, are not: {_first_few(unfinished)}."

@@ -25,6 +25,8 @@ _MAX_BYTES: Final = 256 * 1024
 _MERGED: Final = ("statuses", "fields", "sections")
 
 TicketStatus: TypeAlias = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
+FINISHED: Final[frozenset[TicketStatus | None]] = frozenset({"done", "cancelled"})
+"""The statuses of what nobody works on any more."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _ID_PATTERN: Final = r"[A-Za-z#*][A-Za-z0-9_.#*-]*[#*]"
