@@ -242,12 +242,12 @@ def test_a_target_of_the_wrong_kind_is_refused_with_a_hint(
 
 
 @pytest.mark.requirement("G16")
-def test_without_tickets_only_the_design_guardian_is_asked(tmp_path: Path) -> None:
-    result, asked = discover(tmp_path, "initiative_gaps", target="docs/vision of it.md")
-    assert asked == [("design_guardian.epic_review", "docs/vision of it.md")]
-    assert result.outcome == "success"
-    other, nobody = discover(tmp_path, "epic_gaps", target="EPIC-0001.1")
-    assert (nobody, other.fault and other.fault.code) == ([], "missing_file")
+def test_without_tickets_nobody_is_asked_and_the_way_to_begin_is_said(tmp_path: Path) -> None:
+    result, asked = discover(tmp_path, "initiative_gaps", target="")
+    assert (result.useful, asked) == (False, [])
+    assert result.fault is not None
+    assert result.fault.code == "missing_file"
+    assert "retinue tickets init" in result.fault.hint
 
 
 @pytest.mark.requirement("G16")

@@ -15,6 +15,7 @@ from retinue.contract.task import Task
 from retinue.servers.keys import ApiKey
 from retinue.tools.workspace import Workspace
 from tests.catalogue.interviews import ANSWERS, plant_tickets, question_of
+from tests.servers.a2a_parts import client_of as a2a_client_of, proto_request, send
 from tests.servers.mcp_parts import client_of
 from tests.servers.parts import running
 
@@ -84,4 +85,22 @@ def test_over_mcp_a_person_is_asked_by_the_client(tmp_path: Path) -> None:
 
     data = asyncio.run(main())
     assert len(asked) == len(ANSWERS["story"])
+    assert data["ticket"]["text"] == at_once(tmp_path / "work")
+
+
+def test_over_a2a_every_answer_is_a_further_message(tmp_path: Path) -> None:
+    async def main() -> Any:
+        async with running(tmp_path, agents=(INTERVIEWER,)) as server:
+            plant_tickets(tmp_path / "work")
+            http = server.client_for("ada", effects=("read", "write"))
+            client = await a2a_client_of(server, at=SKILL.rpartition("/")[0], http=http, streaming=False)
+            (answer,) = await send(client, proto_request(None, STORY, block={"skill": "story"}))
+            for text in ANSWERS["story"].values():
+                assert answer["task"]["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
+                (answer,) = await send(client, proto_request(text, taskId=answer["task"]["id"]))
+            return answer["task"]
+
+    task = asyncio.run(main())
+    assert task["status"]["state"] == "TASK_STATE_COMPLETED"
+    (data,) = [part["data"] for each in task["artifacts"] for part in each["parts"] if "data" in part]
     assert data["ticket"]["text"] == at_once(tmp_path / "work")

@@ -13,13 +13,12 @@ from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run
 from retinue.contract.definition import Sample
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
-from retinue.errors import InvalidInput, MissingFile
+from retinue.errors import InvalidInput
 
 from .gap_report import build_reply
 from .parameters import Discovery
 
 _MATRIX: Final[Mapping[str, Mapping[str, str]]] = {
-    "genesis": {"design_guardian.epic_review": ""},
     "initiative": {"ticket_analyzer.hierarchy_gaps": "", "design_guardian.epic_review": "epic"},
     "epic": {
         "ticket_analyzer.hierarchy_gaps": "",
@@ -98,8 +97,8 @@ class DiscoveryOrchestrator:
     ) -> Reply:
         """Finds what an initiative lacks and where its epics are built too large.
 
-        Use it before the epics of an initiative are written, or when there are no tickets yet. Returns gaps, ready to
-        write or blocked, and signs of overengineering.
+        Use it before the epics of an initiative are written. Returns gaps, ready to write or blocked, and signs of
+        overengineering.
         """
         return await _discover(run, "initiative", target)
 
@@ -157,13 +156,7 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
     if run.parts is not None:
         return build_reply(run.parts, target)
     goal, trees = f"What is missing in {target or 'the project'}", list[TicketTree]()
-    try:
-        report = await run_on_tickets(run, f"{kind}_gaps", lambda tree, _, __: trees.append(tree))
-    except MissingFile:  # there is no ticket at all
-        if kind != "initiative":
-            raise
-        nodes = [_delegation(name, 1, target or ".", target) for name in _MATRIX["genesis"]]
-        return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True))
+    report = await run_on_tickets(run, f"{kind}_gaps", lambda tree, _, __: trees.append(tree))
     (tree,) = trees
     ids = sorted((key for key, ticket in tree.by_id.items() if ticket.kind == kind), key=id_order)
     if not target and len(ids) != 1:

@@ -3,7 +3,6 @@
 They come as JSON that anybody may have written: a path counts only if a ticket of the workspace lies there.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,9 +10,10 @@ from typing import Annotated, Final, cast
 
 from pydantic import Field, ValidationError
 
+from retinue.contract import json
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Model
-from retinue.errors import InvalidInput, MissingFile
+from retinue.errors import InvalidInput, MissingFile, ParseError
 from retinue.tools.refactor.source import ChangeSet, FileUpdate
 from retinue.tools.workspace import Workspace
 
@@ -65,7 +65,7 @@ def edits_in(document: object) -> tuple[ProposedEdit, ...]:
         MissingFile: There is no such list.
     """
     if isinstance(document, str):
-        with suppress(ValueError, RecursionError):
+        with suppress(ParseError):
             document = json.loads(document)
     lists = [cast("list[object]", document)] if isinstance(document, list) else list(_lists_in(document, _MAX_DEPTH))
     if not lists:
@@ -85,7 +85,7 @@ def _lists_in(value: object, depth: int) -> Iterator[list[object]]:
         return
     if isinstance(value, str) and _KEY in value:
         for text in (value, *(match[1] for match in _FENCED.finditer(value))):
-            with suppress(ValueError, RecursionError):
+            with suppress(ParseError):
                 yield from _lists_in(json.loads(text), depth - 1)
     elif isinstance(value, dict):
         entries = cast("dict[str, object]", value)
