@@ -50,7 +50,7 @@ async def _bare(place: Path, workflows: Mapping[str, Workflow], options: Options
 
 
 @asynccontextmanager
-async def _journaled(place: Path, workflows: Mapping[str, Workflow], options: Options):
+async def _sqlite(place: Path, workflows: Mapping[str, Workflow], options: Options):
     with Journal(place / "runs.sqlite3") as journal:
         async with InProcessEngine(workflows, journal=journal, **options) as engine:
             yield engine
@@ -58,9 +58,9 @@ async def _journaled(place: Path, workflows: Mapping[str, Workflow], options: Op
 
 _OPENERS: dict[str, Callable[[Path, Mapping[str, Workflow], Options], AbstractAsyncContextManager[Engine]]] = {
     "inprocess": _bare,
-    "journaled": _journaled,
+    "sqlite": _sqlite,
 }
-KINDS: dict[str, Capabilities] = {"inprocess": Capabilities(), "journaled": Capabilities(journal=True)}
+KINDS: dict[str, Capabilities] = {"inprocess": Capabilities(), "sqlite": Capabilities(durable=True)}
 
 
 def over(*needed: str) -> pytest.MarkDecorator:

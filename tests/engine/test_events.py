@@ -172,7 +172,7 @@ def test_what_happens_around_a_run_is_told_also_after_its_end_and_hinders_no_res
             assert sum(event.body == late for event in events) == 1
             with pytest.raises(UnknownName):
                 await engine.add_event("none", late)
-        if not engine.capabilities.journal:
+        if not engine.capabilities.durable:
             return
         async with subject.open({"flow": flow}) as engine:  # which has it in the journal only
             await engine.add_event(name, late)

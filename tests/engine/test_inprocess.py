@@ -21,6 +21,7 @@ from retinue.engine import inprocess, run as run_module
 from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.engine.store import RunTakenOver
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, Unavailable, UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, raises, result, run, told
 
@@ -308,7 +309,7 @@ def test_without_the_handler_of_asyncio_an_interrupt_still_ends_the_program() ->
 # Two processes, one journal: two engines over two journals of one file
 
 
-def test_a_run_of_another_process_can_be_watched_but_not_steered(tmp_path: Path) -> None:
+def test_a_run_of_another_process_can_be_watched_and_answered_but_not_taken(tmp_path: Path) -> None:
     question = Question(id="q", text="?")
 
     async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
@@ -328,17 +329,72 @@ def test_a_run_of_another_process_can_be_watched_but_not_steered(tmp_path: Path)
                 assert await there.start("flow", {}, run="shared") == "shared"
                 record = await there.get(name)
                 assert (record.lifecycle, record.stalled) == ("input_required", False)
-                for verb in (there.cancel(name), there.answer(name, Answer(question_id="q"))):
-                    with pytest.raises(Unavailable):
-                        await verb
+                with pytest.raises(UnknownName, match="waits for an answer"):
+                    await there.answer(name, Answer(question_id="other"))
                 with pytest.raises(InvalidInput, match="still running"):
                     await there.resume(name)
                 waiting = asyncio.gather(there.result(name), told_live(there, name))
                 await asyncio.sleep(0)
-                await here.answer(name, Answer(question_id="q", value=5))
+                await there.answer(name, Answer(question_id="q", value=5))
+                await there.answer(name, Answer(question_id="q", value=5))
+                for late in (here, there):
+                    with pytest.raises(InvalidInput, match=r"waits for an answer|answered already"):
+                        await late.answer(name, Answer(question_id="q", value=6))
                 done, events = await waiting
                 assert done.data == 5
+                assert (await here.result(name)).data == 5
                 assert [event.kind for event in events] == ["started", "asked", "answered", "finished"]
+
+    asyncio.run(main())
+
+
+def test_a_run_of_another_process_can_be_cancelled(tmp_path: Path) -> None:
+    async def main() -> None:
+        with journal_at(tmp_path) as mine, journal_at(tmp_path) as theirs:
+            flows = {"flow": fan_out(lambda: {"a": gives(1), "b": hangs})}
+            async with (
+                InProcessEngine(flows, journal=mine) as here,
+                InProcessEngine(flows, journal=theirs) as there,
+            ):
+                name = await here.start("flow", {})
+                await happened(here, name, "finished", "a")
+                await there.cancel(name, reason="Not needed.")
+                done = await there.result(name)
+                assert (done.outcome, done.fault and done.fault.message) == ("canceled", "Not needed.")
+                assert (await here.result(name)).outcome == "canceled"
+
+    asyncio.run(main())
+
+
+def test_of_two_who_work_on_one_run_the_one_that_slept_is_stopped_and_says_who_has_it(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {"a": gives(1), "b": hangs}
+    starts: list[str] = []
+
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        starts.append(scope.run)
+        return await fan_out(lambda: steps)(scope, payload)
+
+    async def main() -> None:
+        with journal_at(tmp_path) as mine, journal_at(tmp_path) as theirs:
+            async with (
+                InProcessEngine({"flow": flow}, journal=mine) as here,
+                InProcessEngine({"flow": flow}, journal=theirs) as there,
+            ):
+                name = await here.start("flow", {})
+                await happened(here, name, "finished", "a")
+                mine.close()  # as if its process were dead: its lock is free
+                await there.resume(name)
+                with pytest.raises(RunTakenOver, match="taken over"):
+                    await asyncio.gather(here.result(name), here.add_event(name, Message("I am still here.")))
+                steps["b"] = gives(2)
+                await there.cancel(name)
+                done = await there.result(name)
+                assert done.outcome == "canceled"
+                assert (await here.get(name)).outcome == "canceled"
+                recorded = theirs.events(name)
+                assert [event.sequence for event in recorded] == list(range(1, len(recorded) + 1))
+                assert not any(event.body == Message("I am still here.") for event in recorded)
+        assert len(starts) == 2
 
     asyncio.run(main())
 
@@ -428,7 +484,7 @@ def test_a_run_goes_on_when_its_history_cannot_be_written_and_says_so(tmp_path: 
                 assert len(warnings_of([event async for event in engine.events(later)])) == 1
                 with pytest.raises(ParseError) as caught:
                     await engine.list()
-                assert caught.value.path == str(journal.path)
+                assert caught.value.path == str(journal.place)
             assert journal.failure is not None
 
     asyncio.run(main())
@@ -493,7 +549,8 @@ def test_a_result_that_cannot_be_written_is_delivered_and_its_loss_is_said(tmp_p
     async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
         scope.reserve("a")
         scope.step("a", gives(object()))
-        await scope.completed()
+        ((_, stand_in),) = await scope.completed()
+        assert (stand_in.data, stand_in.warnings[0].type) == (None, "missing_data")
         scope.emit(Progress(phase="\ud800"))
         return Result(
             task_id="t", agent="a", outcome="partial", data=object(), fault=Fault(code="timeout", message="x")
@@ -506,11 +563,11 @@ def test_a_result_that_cannot_be_written_is_delivered_and_its_loss_is_said(tmp_p
                 done = await engine.result(name)
                 assert done.outcome == "partial"
                 events = [event async for event in engine.events(name)]
-                assert len(warnings_of(events)) == 2
+                assert len(warnings_of(events)) == 1
             recorded = journal.events(name)
             assert [event.sequence for event in recorded] == [event.sequence for event in events]
             record = journal.get(name)
-            assert (record.outcome, record.finished_steps) == ("partial", ())
+            assert (record.outcome, record.finished_steps) == ("partial", ("a",))
             kept = journal.result(name)
             assert kept
             assert kept.warnings[0].type == "missing_data"
@@ -528,7 +585,7 @@ def test_a_run_can_be_resumed_although_nothing_can_be_recorded_any_more(tmp_path
         with journal_at(tmp_path) as journal:
             async with InProcessEngine({"flow": fan_out(lambda: steps)}, journal=journal) as engine:
                 journal.list()
-                with sqlite3.connect(journal.path) as other:
+                with sqlite3.connect(journal.place) as other:
                     other.execute("CREATE TRIGGER no BEFORE INSERT ON events BEGIN SELECT RAISE(ABORT, 'no more'); END")
                 other.close()
                 steps["b"] = gives(2)

@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ import pytest
 from retinue.contract.event import Event, Message, NodeFinished, NodeStarted, QuestionAnswered, QuestionAsked
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
+from retinue.engine.base import RunFilter
 from retinue.engine.journal import Journal
-from retinue.engine.journal_store import Owner, is_alive, store_error
 from retinue.engine.run_history import RunHistory
+from retinue.engine.store import RunTakenOver
+from retinue.engine.stores.sqlite import Owner, is_alive, store_error
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 
 
@@ -25,17 +28,21 @@ def path(tmp_path: Path) -> Path:
 
 
 def begin(journal: Journal, run: str, at_ns: int = 1_000, **facts: str) -> RunHistory:
-    history = RunHistory(run, "flow", {"goal": [1, None]}, facts.get("label", ""), at_ns, facts.get("parent"))
+    history = RunHistory(
+        run, "flow", {"goal": [1, None]}, facts.get("label", ""), at_ns, run.rpartition(":")[0] or None
+    )
     journal.begin(history)
     return history
 
 
-def finish(journal: Journal, run: str, sequence: int = 1, node: str = "", outcome: Outcome = "success") -> None:
+def finish(
+    journal: Journal, run: str, sequence: int = 1, node: str = "", *, outcome: Outcome = "success", epoch: int = 1
+) -> None:
     body = NodeFinished(Result(task_id=run, agent="a", outcome=outcome, data={"none": None}))
-    journal.record(Event(run, node, 0, sequence, 2_000, body))
+    journal.record(Event(run, node, 0, sequence, 2_000, body), epoch)
 
 
-def change(path: Path, statement: str, *values: object) -> None:
+def change(path: Path | str, statement: str, *values: object) -> None:
     connection = sqlite3.connect(path)
     with connection:
         connection.execute(statement, values)
@@ -164,7 +171,7 @@ def test_the_list_is_newest_first_and_without_children(path: Path) -> None:
     with Journal(path) as journal:
         begin(journal, "old", 1)
         begin(journal, "new", 3)
-        begin(journal, "new:child", 4, parent="new")
+        begin(journal, "new:child", 4)
         begin(journal, "middle", 2)
         assert [record.run for record in journal.list()] == ["new", "middle", "old"]
         assert [record.run for record in journal.list(1)] == ["new"]
@@ -210,17 +217,39 @@ def test_a_closed_journal_opens_again_when_used(path: Path) -> None:
     journal.close()
 
 
-def test_the_same_event_twice_is_told(path: Path) -> None:
-    told: list[RetinueError] = []
+def test_the_same_event_twice_is_once_in_the_history(path: Path) -> None:
     with Journal(path) as journal:
-        journal.listeners.append(told.append)
         begin(journal, "a")
         finish(journal, "a")
         finish(journal, "a")
         journal.flush()
-        assert [type(error) for error in told] == [InternalError]
         assert journal.failure is None
         assert len(journal.events("a")) == 1
+
+
+def test_what_an_earlier_epoch_still_writes_is_refused_and_told(path: Path) -> None:
+    told: list[RetinueError] = []
+    committed: list[RetinueError | None] = []
+    with Journal(path) as sleeper, Journal(path) as other:
+        sleeper.listeners.append(told.append)
+        begin(sleeper, "a")
+        begin(sleeper, "b")
+        finish(sleeper, "a", 1, "step")
+        sleeper.flush()
+        change(path, "UPDATE runs SET owner = 'gone'")
+        assert other.take_over("a") == 2
+        event = Event("a", "", 0, 2, 1, Message("I slept."))
+        sleeper.record(event, 1, committed.append)
+        sleeper.record(replace(event, run="b", sequence=1), 1, committed.append)
+        sleeper.flush()
+        assert [type(error) for error in told] == [RunTakenOver]
+        assert told[0].detail["run"] == "a"
+        assert committed == [told[0], None]
+        assert sleeper.failure is None
+        assert len(other.events("a")) == 1
+        other.record(event, 2)
+        assert len(other.events("a")) == 2
+        assert len(other.events("b")) == 1
 
 
 def test_what_the_database_cannot_hold_is_told_and_ends_the_recording(path: Path) -> None:
@@ -253,20 +282,20 @@ def test_a_run_is_taken_over_only_when_nobody_works_on_it(path: Path) -> None:
     finish(first, "a", 1, "step")
     first.flush()
     with pytest.raises(InvalidInput, match="still running"):
-        second.take_over("a", 9)
+        second.take_over("a")
     first.close()
     assert second.get("a").stalled
-    second.take_over("a", 9)
+    second.take_over("a")
     assert not second.get("a").stalled
     with pytest.raises(InvalidInput):
-        first.take_over("a", 9)
-    finish(second, "a", 2)
+        first.take_over("a")
+    finish(second, "a", 2, epoch=2)
     second.flush()
-    first.take_over("a", 9)
+    first.take_over("a")
     record = second.get("a")
     assert (record.lifecycle, record.outcome, record.finished_steps) == ("working", None, ("step",))
     with pytest.raises(UnknownName):
-        first.take_over("b", 9)
+        first.take_over("b")
     first.close()
     second.close()
 
@@ -324,12 +353,13 @@ def test_pruning_by_age_and_number_spares_what_is_worked_on(path: Path) -> None:
 @pytest.mark.parametrize(
     ("where", "column", "value"),
     [
-        ("sequence = 0", "body", "{"),
-        ("sequence = 0", "body", "[]"),
-        ("sequence = 0", "body", "[" * 100_000),
-        ("sequence = 0", "body", '{"workflow": 7}'),
-        ("sequence = 0", "body", b"\xff\xfe"),
-        ("sequence = 0", "at_ns", "soon"),
+        ("runs", "body", "{"),
+        ("runs", "body", "[]"),
+        ("runs", "body", "[" * 100_000),
+        ("runs", "body", '{"workflow": 7}'),
+        ("runs", "body", b"\xff\xfe"),
+        ("runs", "started_ns", "soon"),
+        ("runs", "resumed_after", "later"),
         ("sequence = 1", "body", "nonsense"),
         ("sequence = 1", "body", '{"outcome":"splendid","lifecycle":"ended","result":{}}'),
         ("sequence = 2", "at_ns", "late"),
@@ -342,7 +372,8 @@ def test_a_row_of_nonsense_names_its_run_and_hides_no_other(path: Path, where: s
             finish(journal, run, 1, "step")
             finish(journal, run, 2)
         journal.flush()
-        change(path, f"UPDATE events SET {column} = ? WHERE run = 'bad' AND {where}", value)
+        table, rows = ("runs", "") if where == "runs" else ("events", f" AND {where}")
+        change(path, f"UPDATE {table} SET {column} = ? WHERE run = 'bad'{rows}", value)
         records = {record.run: record for record in journal.list()}
         assert records["good"].outcome == "success"
         assert records["good"].damage == ""
@@ -361,8 +392,9 @@ def test_a_row_of_nonsense_names_its_run_and_hides_no_other(path: Path, where: s
     "statement",
     [
         "DELETE FROM events WHERE run = 'bad' AND sequence = 1",
-        "DELETE FROM events WHERE run = 'bad' AND kind = 'payload'",
-        "UPDATE events SET body = '[1]' WHERE run = 'bad' AND kind = 'payload'",
+        "UPDATE runs SET payload = '' WHERE run = 'bad'",
+        "UPDATE runs SET payload = '[1]' WHERE run = 'bad'",
+        "UPDATE runs SET epoch = 'x' WHERE run = 'bad'",
         "UPDATE events SET body = '\"x\"' WHERE run = 'bad' AND kind = 'now'",
         "UPDATE events SET body = 'true' WHERE run = 'bad' AND kind = 'now'",
         "UPDATE events SET kind = 'later' WHERE run = 'bad' AND kind = 'now'",
@@ -441,6 +473,55 @@ def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
         begin(journal, "a")
         journal.flush()
         assert isinstance(journal.failure, Unavailable)
+
+
+FORMAT_1 = """
+CREATE TABLE events (
+    run TEXT NOT NULL, sequence INTEGER NOT NULL, node TEXT NOT NULL, attempt INTEGER NOT NULL,
+    kind TEXT NOT NULL, at_ns INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run, sequence)
+) WITHOUT ROWID;
+CREATE INDEX starts ON events (at_ns) WHERE sequence = 0;
+CREATE TABLE texts (run TEXT, name TEXT, text TEXT NOT NULL, PRIMARY KEY (run, name)) WITHOUT ROWID;
+INSERT INTO events VALUES ('r1', 0, '', 0, 'run', 5,
+    '{"workflow":"flow","label":"the goal","parent":null,"owner":"1-dead","for":"ada","labels":{"context":"c"}}');
+INSERT INTO events VALUES ('r1', -1000000, '', 0, 'payload', 5, '{"goal":[1,null]}');
+INSERT INTO events VALUES ('r1', -1000001, '', 0, 'now', 5, '7');
+INSERT INTO events VALUES ('r1', 1, 'n', 0, 'started', 6, '{"agent":"writer","skill":"","instruction":""}');
+INSERT INTO events VALUES ('r1', 2, 'n', 0, 'finished', 7,
+    '{"outcome":"success","lifecycle":"ended","result":{"task_id":"t","agent":"writer","outcome":"success"}}');
+INSERT INTO events VALUES ('r1', 3, '', 0, 'finished', 8,
+    '{"outcome":"failed","lifecycle":"ended","result":{"task_id":"t","agent":"flow","outcome":"failed"}}');
+INSERT INTO events VALUES ('r1', -1, '', 0, 'owner', 9, '{"owner":"2-dead","after":3}');
+INSERT INTO events VALUES ('r1:c', 0, '', 0, 'run', 6, '{"workflow":"flow","label":"c","parent":"r1","owner":"1-dead"}');
+INSERT INTO events VALUES ('r1:c', -1000000, '', 0, 'payload', 6, '{}');
+INSERT INTO events VALUES ('bad', 0, '', 0, 'run', 4, '{');
+PRAGMA user_version = 1;
+"""
+
+
+@pytest.mark.parametrize("is_written_first", [False, True])
+def test_a_file_of_the_first_format_is_brought_to_this_one(path: Path, *, is_written_first: bool) -> None:
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    with Journal(path) as journal:
+        if is_written_first:
+            begin(journal, "new")
+            journal.flush()
+        record = journal.get("r1", owner="ada")
+        assert (record.lifecycle, record.stalled, record.finished_steps) == ("working", True, ("n",))
+        assert (record.label, record.started_ns, record.labels) == ("the goal", 5, {"context": "c"})
+        found = journal.list(where=RunFilter(labels={"context": "c"}, agent="writer"))
+        assert [each.run for each in found] == ["r1"]
+        assert [each.run for each in journal.list() if each.damage] == ["bad"]
+        assert journal.get("r1:c").parent == "r1"
+        assert journal.find("1") == ("r1",)
+        history = journal.history("r1")
+        assert (history.payload, history.notes) == ({"goal": [1, None]}, [("now", 7)])
+        assert [event.kind for event in history.events] == ["started", "finished", "finished"]
+        assert journal.take_over("r1") == 2
+        assert not journal.get("r1").stalled
 
 
 def test_an_empty_file_is_an_empty_history(path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_usage_is_read_with_its_parts_and_only_those_who_were_called_are_other
         record(journal, "r1", ("n1", helper), ("n1", outer), ("", finished("run", usage=whole)))
         found = journal.facts()
         journal.flush()
-        connection = sqlite3.connect(journal.path)
+        connection = sqlite3.connect(journal.place)
         by_hand = connection.execute(
             "SELECT json_extract(part.value, '$.agent'), json_extract(part.value, '$.model'),"
             " json_extract(part.value, '$.cost.usd') FROM events, json_each(body, '$.result.usage.parts') part"
@@ -92,7 +92,7 @@ def test_odd_parts_are_as_if_they_were_not_there(journal: Journal, parts: str) -
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", body)
         (call,) = journal.facts().calls
     assert [(part.model, part.tokens) for part in call.used[0].split()] == [("m", 3)]
 
@@ -164,7 +164,7 @@ def test_a_record_that_somebody_changed_is_counted_as_damaged(journal: Journal, 
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", body)
         found = journal.facts()
     assert (found.damaged, len(found.runs), found.calls) == (1, 1, ())
 
@@ -177,7 +177,7 @@ def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.path, "UPDATE events SET body = ? WHERE node = 'n1'", odd)
+        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", odd)
         (call,) = journal.facts().calls
     assert (call.skill, call.outcome, call.duration_ns, call.retries, call.used) == ("", None, None, 0, ())
 
@@ -190,7 +190,7 @@ def test_a_figure_that_cannot_be_is_as_if_it_were_not_there(journal: Journal, nu
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.path, "UPDATE events SET body = ? WHERE kind = 'finished'", f'{{"result": {{{call}}}}}')
+        change(journal.place, "UPDATE events SET body = ? WHERE kind = 'finished'", f'{{"result": {{{call}}}}}')
         found = journal.facts()
     for each in (*found.runs, *found.calls):
         assert (each.outcome, each.duration_ns) == (None, None)
@@ -214,11 +214,11 @@ def test_a_rating_that_somebody_changed_is_none(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("", finished("run")))
         journal.rate("r1", Rating("good"))
-        change(journal.path, "UPDATE ratings SET verdict = ?", "great")
+        change(journal.place, "UPDATE ratings SET verdict = ?", "great")
         assert journal.rating("r1") is None
 
 
-def change(path: Path, statement: str, *values: object) -> None:
+def change(path: Path | str, statement: str, *values: object) -> None:
     connection = sqlite3.connect(path)
     with connection:
         connection.execute(statement, values)

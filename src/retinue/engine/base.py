@@ -37,14 +37,11 @@ class Capabilities:
     """What an engine promises beyond the port.
 
     Attributes:
-        durable: A run continues after its process died, unattended.
-        cross_process: Another process can follow, answer and cancel a run.
-        journal: Ended runs, and the finished steps of interrupted ones, are still there after the process ended.
+        durable: What has been handed on is recorded: ended runs, and the finished steps of interrupted ones, are there
+            after the process has died. Another process can follow, answer, cancel and resume a run.
     """
 
     durable: bool = False
-    cross_process: bool = False
-    journal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

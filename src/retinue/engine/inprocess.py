@@ -1,6 +1,7 @@
-"""The engine that runs everything as tasks of this process. With a journal, its history outlives the process.
+"""The engine that runs everything as tasks of this process. With a journal, runs outlive the process.
 
-Quick and without set-up, but not durable: a run whose process died waits, stalled, until it is resumed.
+What is recorded is durable: a result, an answer and a run's end are handed on when they are on the disk, and a run
+whose process died waits, stalled, until it is resumed, here or by another process.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 
 from retinue.contract.event import Body, Event, Message, NodeStarted
@@ -22,6 +24,7 @@ from retinue.engine.event_codec import text_of
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
 from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
+from retinue.engine.store import RunTakenOver
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_POLL_S: Final = 0.1
+_POLL_S: Final = 0.05
 """How often a run of another process is looked at."""
 
 
@@ -75,7 +78,7 @@ class InProcessEngine:
         approval_timeout_s: float | None = None,
         on_close: Literal["cancel", "leave"] = "cancel",
     ) -> None:
-        self.capabilities = Capabilities(journal=journal is not None)
+        self.capabilities = Capabilities(durable=journal is not None)
         self.journal, self.answerer, self.waits_for_answers = journal, answerer, waits_for_answers
         self.clock, self.random, self.sleep = clock, random, sleep
         self.thread = 0
@@ -89,6 +92,9 @@ class InProcessEngine:
         self._ended_bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changing = asyncio.Lock()
+        self._committed: deque[Callable[[], None]] = deque()
+        self._is_handing_on = False
+        self._mail: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
@@ -102,7 +108,7 @@ class InProcessEngine:
 
     async def __aexit__(self, *_: object) -> None:
         for run in self._runs.values() if self._on_close == "leave" else ():
-            run.log.closed = True  # what follows is not recorded
+            run.log.silent = True  # what follows is not recorded
         try:
             while tasks := [run.task for run in self._runs.values() if run.task is not None]:
                 for run in tuple(self._runs.values()):
@@ -114,7 +120,10 @@ class InProcessEngine:
                 await in_thread(self.journal.flush)
         finally:
             if self.journal is not None:
+                self.journal.unwatch(self.look_for_mail)
                 self.journal.listeners.remove(self._on_journal_failure)
+            if self._mail is not None:
+                self._mail.cancel()
             retire_idle_threads()
             self._loop = None
 
@@ -134,7 +143,7 @@ class InProcessEngine:
 
         Raises:
             UnknownName: No workflow is registered under that name.
-            InvalidInput: `run` cannot be an id, or the payload is not JSON data.
+            InvalidInput: `run` cannot be an id or is that of another goal, or the payload is not JSON data.
             Unavailable: The engine is not open.
         """
         self._workflow(workflow)
@@ -144,15 +153,23 @@ class InProcessEngine:
             run or self._ids.new(), workflow, payload, label, self.clock(), owner=owner, labels=dict(labels or {})
         )
         if run is None:
-            if self.journal is not None:
-                self.journal.begin(history)
+            committed = self._open_loop.create_future()
+            if self.journal is None:
+                committed.set_result(None)
+            else:
+                self.journal.begin(history, lambda _: self.after_commit(partial(_settle, committed)))
             self._launch(self._live(history))
+            await committed
             return history.run
         async with self._changing:  # so that a second start of the same run finds the first
-            if self._runs.get(run) is None:
-                named_run = self._live(history)
-                if await self._begin_once(history):
-                    self._launch(named_run)
+            if self._runs.get(run) is None and await self._begin_once(history):
+                self._launch(self._live(history))
+        if (first := await self._find_history(run)).label != label:
+            raise InvalidInput(
+                f"There is a run `{run}` already, for another goal: {first.label[:80]!r}.",
+                hint="Give this one an id of its own, or none.",
+                path="/run",
+            )
         return run
 
     async def result(self, run: str) -> Result:
@@ -160,6 +177,7 @@ class InProcessEngine:
 
         Raises:
             UnknownName: There is no such run.
+            RunTakenOver: It ran here, and another process has taken it over.
             Unavailable: Its process died before it ended.
             ParseError: Its record cannot be read.
         """
@@ -188,7 +206,9 @@ class InProcessEngine:
         if live is not None:
             async for event in live.log.follow(after, live=follow):
                 yield event
-            return
+                after = event.sequence
+            if live.loss is None:
+                return
 
         def next_events(journal: "Journal") -> Sequence[Event]:
             return journal.events(run, after=after)
@@ -216,29 +236,33 @@ class InProcessEngine:
         return await self._ask_journal(lambda journal: journal.questions(run)) if self.journal is not None else []
 
     async def answer(self, run: str, answer: Answer) -> None:
-        """See `Engine.answer`.
+        """See `Engine.answer`. A run of another process is answered too, and one whose process died: when it goes on.
 
         Raises:
             UnknownName: There is no such run, or no such pending question; the pending ones are listed.
-            InvalidInput: The answer does not fit its question.
-            Unavailable: Another process works on the run.
+            InvalidInput: The answer does not fit its question, or the question has another answer already.
         """
         live = self._runs.get(run)
-        if live is None:
-            record = await self.get(run)
-            if record.ended_ns is None and not record.stalled:
-                raise _other_process_error(run)
-            pending: tuple[str, ...] = ()
-        elif live.take_answer(answer):
-            return
+        if self.journal is not None and self.journal.failure is None:
+            await self._ask_journal(lambda journal: journal.answer(run, answer))
+        elif live is None:
+            raise unknown_run(run, list(self._runs))
         else:
-            pending = tuple(pending.question.id for pending in live.questions if pending.run == run)
-        names = ", ".join(f"`{question}`" for question in pending) or "none"
-        raise UnknownName(
-            f"No question {answer.question_id!r} of run `{run}` waits for an answer.",
-            hint=f"Pending: {names}.",
-            suggestions=pending,
-        )
+            live.check_answer(answer)
+        if live is not None:
+            live.take_answer(answer)
+
+    async def post(self, run: str, answer: Answer) -> bool:
+        """Whether `answer`, which a person gave here, is the first to its question in the journal; then it is there."""
+        if self.journal is None or self.journal.failure is not None:
+            return True
+        try:
+            await self._ask_journal(lambda journal: journal.answer(run, answer))
+        except InvalidInput:
+            return False
+        except RetinueError:  # no history, but an answer all the same
+            return True
+        return True
 
     async def add_event(self, run: str, body: Body) -> None:
         """See `Engine.add_event`.
@@ -249,7 +273,9 @@ class InProcessEngine:
             InvalidInput: `body` is not JSON data.
         """
         if (live := self._runs.get(run)) is not None:
-            live.log.record(body, is_late=True)
+            committed = self._open_loop.create_future()
+            live.log.record(body, is_late=True, then=partial(_settle, committed))
+            await committed
         elif (await self.get(run)).ended_ns is None:
             raise _other_process_error(run)
         else:
@@ -260,7 +286,6 @@ class InProcessEngine:
 
         Raises:
             UnknownName: There is no such run.
-            Unavailable: Another process works on the run.
         """
         if (live := self._runs.get(run)) is not None:
             self._stop_run(live, reason)
@@ -269,10 +294,10 @@ class InProcessEngine:
             record = await self.get(run)
             if record.ended_ns is not None:
                 return
-            if not record.stalled:
-                raise _other_process_error(run)
-            dead = self._live(await self._find_history(run))
-            await self._take_over(run)
+            if not record.stalled and record.lifecycle != "submitted":
+                await self._ask_journal(lambda journal: journal.cancel(run, reason))
+                return
+            dead = self._live(await self._taken_over(await self._find_history(run)))
             self._end(dead, canceled_result(run, record.workflow, reason))
 
     async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
@@ -339,7 +364,7 @@ class InProcessEngine:
                 return run
             history = await self._find_history(run)
             self._workflow(history.workflow)
-            await self._take_over(run)
+            history = await self._taken_over(history)
             live_run = self._live(history)
             live_run.origin = run
             result_count = live_run.adopt(history)
@@ -364,12 +389,11 @@ class InProcessEngine:
             )
         history = source.copy_for(self._ids.new(), self.clock(), parent=None, without=without)
         history.payload = source.payload if payload is None else payload
-        if self.journal is not None:
-            self.journal.begin(history)
         copy = self._live(history)
         copy.origin = run
         copy.without = tuple(without)
         result_count = copy.adopt(history)
+        await self._begin_once(history)
         self._launch(copy, f"A copy of run `{run}`: {_count_phrase(result_count)} kept.")
         return copy.run
 
@@ -421,6 +445,8 @@ class InProcessEngine:
     def _launch(self, run: LiveRun, message: str = "") -> None:
         """Start driving `run`; `message` says why it is not a plain new one."""
         self._runs[run.run] = run
+        if self.journal is not None and run.parent is None:
+            self.journal.watch(self.look_for_mail)
         if not run.origin:
             run.log.record(NodeStarted(instruction=run.log.history.label))
         if message:
@@ -438,7 +464,8 @@ class InProcessEngine:
         """
         self._workflow(workflow)
         run = f"{parent.run}{CHILD}{name}"
-        child = self._live(RunHistory(run, workflow, payload, name, self.clock(), parent.run))
+        epoch = parent.log.history.epoch
+        child = self._live(RunHistory(run, workflow, payload, name, self.clock(), parent.run, epoch=epoch))
         child.parent = (parent, name)
         if parent.origin and name not in parent.without:
             child.origin = f"{parent.origin}{CHILD}{name}"
@@ -462,8 +489,8 @@ class InProcessEngine:
         if is_not_started(task):
             self._finalise(run)
 
-    def _end(self, run: LiveRun, result: Result) -> None:
-        """Record what a run came to, tell its parent, and forget the oldest."""
+    def _end(self, run: LiveRun, result: Result) -> Result:
+        """Record what a run came to, tell its parent, and forget the oldest; gives what is recorded."""
         self._runs[run.run] = run
         if run.reason is not None and result.outcome != "canceled":
             result = as_canceled(result, run.reason)
@@ -472,6 +499,9 @@ class InProcessEngine:
             parent, name = run.parent
             run.parent = None
             parent.deliver(name, result)
+        if run.loss is not None:  # its history is no longer made here
+            del self._runs[run.run]
+            return result
         size = 0 if self._keep_bytes is None else sum(len(text_of(event.body)) for event in run.events)
         self._ended.append((run.run, size))
         self._ended_bytes += size
@@ -480,14 +510,13 @@ class InProcessEngine:
         ):
             oldest, size = self._ended.popleft()
             self._ended_bytes -= size
-            if (oldest_run := self._runs.get(oldest)) is not None and oldest_run.result is not None:
+            if (oldest_run := self._runs.get(oldest)) is not None and oldest_run.log.closed:
                 del self._runs[oldest]
+        return result
 
     async def _drive(self, run: LiveRun) -> None:
         with run_span(run.run) as span:
-            self._end(run, await self._outcome(run))
-            if run.result is not None:
-                span.note_result(run.result)
+            span.note_result(self._end(run, await self._outcome(run)))
 
     async def _outcome(self, run: LiveRun) -> Result:
         try:
@@ -519,12 +548,14 @@ class InProcessEngine:
             except UnknownName:  # it had not been started yet
                 past = None
         if past is not None and child.origin == child.run:
+            past.epoch = child.log.history.epoch
             child.adopt(past)
-            await self._take_over(child.run)
+            if self.journal is not None:
+                self.journal.go_on(child.run, past.epoch)
             return
         own = child.log.history
         if past is not None:
-            own = past.copy_for(child.run, self.clock(), parent=own.parent)
+            own = past.copy_for(child.run, self.clock(), parent=own.parent, epoch=own.epoch)
             child.adopt(own)
         if self.journal is not None:
             self.journal.begin(own)
@@ -533,7 +564,7 @@ class InProcessEngine:
 
     def _finalise(self, run: LiveRun) -> None:
         """End a run whose task can no longer do it."""
-        if run.result is None and (run.task is None or run.task.done() or is_not_started(run.task)):
+        if not run.log.closed and (run.task is None or run.task.done() or is_not_started(run.task)):
             run.closing = True
             run.abandon()
             self._end(run, run.cancellation())
@@ -572,21 +603,68 @@ class InProcessEngine:
             self.journal.begin(history)
             return True
 
-    async def _take_over(self, run: str) -> None:
-        """Note in the journal that this process continues a run."""
+    async def _taken_over(self, history: RunHistory) -> RunHistory:
+        """The history of a run that this process now works on, as it stands then."""
         if self.journal is None or self.journal.failure is not None:
-            return
+            return history
+        run = history.run
         try:
-            await self._ask_journal(lambda journal: journal.take_over(run, self.clock()))
+            history.epoch = await self._ask_journal(lambda journal: journal.take_over(run))
+            # Somebody may have worked on it since it was read.
+            return await self._ask_journal(lambda journal: journal.history(run))
         except (InvalidInput, ParseError):
             raise
         except RetinueError:  # as above
+            return history
+
+    def after_commit(self, then: Callable[[], None]) -> None:
+        """Call `then` in the loop, after what was committed before. Called from the journal's thread."""
+        self._committed.append(then)
+        if not self._is_handing_on and (loop := self._loop) is not None:
+            self._is_handing_on = True
+            with suppress(RuntimeError):  # it is closed: nobody waits any more
+                loop.call_soon_threadsafe(self._hand_on)
+
+    def _hand_on(self) -> None:
+        self._is_handing_on = False
+        while self._committed:
+            self._committed.popleft()()
+
+    def look_for_mail(self) -> None:
+        """See what other processes have left for the runs here. Called from any thread."""
+        if (loop := self._loop) is not None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._read_mail)
+
+    def _read_mail(self) -> None:
+        if self._loop is not None and (self._mail is None or self._mail.done()):
+            self._mail = self._loop.create_task(self._take_mail())
+
+    async def _take_mail(self) -> None:
+        runs = [run.run for run in self._runs.values() if CHILD not in run.run and not run.log.closed]
+        if not runs:
+            if self.journal is not None:
+                self.journal.unwatch(self.look_for_mail)
             return
+        with suppress(RetinueError):
+            for mail in await self._ask_journal(lambda journal: journal.mail(runs)):
+                if (live := self._runs.get(mail.run)) is None or live.log.closed:
+                    continue
+                if mail.answer is None:
+                    self._stop_run(live, mail.reason)
+                else:
+                    live.take_answer(mail.answer)
 
     def _on_journal_failure(self, failure: RetinueError) -> None:
-        """Tell every run that its history is no longer written. Called from the journal's thread."""
+        """Tell every run that its history is no longer written, or one that it is not ours any more.
+
+        Called from the journal's thread.
+        """
 
         def broadcast() -> None:
+            if isinstance(failure, RunTakenOver):
+                self._fence(failure)
+                return
             for run in tuple(self._runs.values()):
                 if run.parent is None:
                     run.log.record(Message(_unrecorded_message(failure), "warning"))
@@ -595,6 +673,20 @@ class InProcessEngine:
         if loop is not None:
             with suppress(RuntimeError):  # it is closed: there is no run left to tell
                 loop.call_soon_threadsafe(broadcast)
+
+    def _fence(self, loss: RunTakenOver) -> None:
+        """Stop a run, and its child runs, without a further word about it."""
+        name = str(loss.detail["run"])
+        for run in tuple(self._runs.values()):
+            if run.run.partition(CHILD)[0] == name and not run.log.closed:
+                run.fence(loss)
+        if (run := self._runs.get(name)) is not None and run.loss is loss:
+            self._stop_run(run, loss.message)
+
+
+def _settle(future: "asyncio.Future[None]", *_: object) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _other_process_error(run: str) -> Unavailable:

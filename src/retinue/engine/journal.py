@@ -1,339 +1,62 @@
-"""The history of runs in one SQLite file: what happened, for people, and what is finished, for going on.
+"""The history of runs in one database: what happened, for people, and what is finished, for going on.
 
 One table of events. Values are JSON of our own contract types, never pickle. Writing never blocks a run and never
-fails one (`journal_store.Writer`); reading is synchronous, and says exactly which run cannot be read.
+fails one (`writer.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Final, Self, TypeAlias, TypeVar
 
-from retinue.contract.event import KINDS, Body, Event, NodeFinished
-from retinue.contract.model import JsonMapping
-from retinue.contract.result import Lifecycle, Outcome, Result
+from retinue.contract.event import KINDS, Body, Event, NodeFinished, NodeStarted, QuestionAnswered
+from retinue.contract.result import Result
+from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
-from retinue.engine.event_codec import decode, encode, encode_data, head_of, read_data, read_object
+from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.journal_store import (
-    FIRST_NOTE,
-    INSERT,
-    STARTED_FOR,
-    Owner,
-    Row,
-    Writer,
-    condition_of,
-    is_alive,
-    open_to_read,
-    store_error,
-)
-from retinue.engine.run_history import Note, RunHistory, Value, pending_questions
-from retinue.engine.statistics import JournalFacts, Rating, forget_rating, read_facts, read_ratings, write_rating
-from retinue.errors import InvalidInput, ParseError, RetinueError
+from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, storable
+from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
+from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_ratings, write_rating
+from retinue.engine.store import INSERT_EVENT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
+from retinue.engine.stores.sqlite import SqliteStore
+from retinue.engine.writer import Entry, Then, Writer
+from retinue.errors import InvalidInput, RetinueError
 
 T = TypeVar("T")
 
 _PAGE: Final = 500
-AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
-_HEAD: Final = 80
-"""Characters of a body that hold outcome and lifecycle; see `record.head_of`."""
-
-
-class JournalReader:
-    """What the rows of a journal say. Not for several threads at once.
-
-    Everything in a row is checked, because it may have been edited: nonsense is an error that names its run, and
-    never keeps other runs from being read.
-
-    Args:
-        connection: To a file with the table of events.
-        owners: The folder of the lock files.
-        path: The file, to name it in an error.
-
-    Attributes:
-        connection: As given, for other questions to the same file.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, owners: Path, path: Path) -> None:
-        self.connection = connection
-        self._owners = owners
-        self._path = path
-        self._alive: dict[str, bool] = {}
-
-    def count(self, where: RunFilter) -> int:
-        """How many runs there are without child runs, by owner, labels and agent."""
-        condition, values = condition_of(where)
-        return int(self._rows(f"SELECT count(*) FROM events WHERE {condition}", *values)[0][0])  # noqa: S608 - ours
-
-    def newest(self, limit: int, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
-        """The newest runs first, without child runs; all of them with a negative `limit`."""
-        condition, values = condition_of(where)
-        if (position := where.position) is not None:
-            condition += " AND (at_ns, run) < (?, ?)"
-            values += position
-        query = f"SELECT run, at_ns, body FROM events WHERE {condition}"  # noqa: S608 - all of it ours
-        records: list[RunRecord] = []
-        for run, started_ns, body in self._execute(f"{query} ORDER BY at_ns DESC, run DESC", *values):
-            if len(records) == limit:
-                break
-            try:
-                record = self._record(_text(run), started_ns, body)
-            except ParseError as error:
-                start = started_ns if isinstance(started_ns, int) else 0
-                record = RunRecord(str(run), "", "ended", None, "", start, damage=error.message)
-            if where.matches(record):
-                records.append(record)
-        return records
-
-    def questions(self, run: str) -> Sequence[PendingQuestion]:
-        """What a run and its child runs have asked, and what nobody has answered."""
-        self._start(run)
-        rows = self._rows(
-            "SELECT run, sequence, node, attempt, kind, at_ns, body FROM events WHERE sequence > 0 AND"
-            " (run = ? OR (run > ? AND run < ?)) AND kind IN ('asked', 'answered', 'finished') ORDER BY run, sequence",
-            run,
-            run + CHILD,
-            run + AFTER_CHILD,
-        )
-        events: dict[str, list[Event]] = {}
-        for name, sequence, node, attempt, kind, at_ns, body in rows:
-            event = Event(name, _text(node), attempt, sequence, at_ns, decode(_text(kind), _text(body)))
-            events.setdefault(name, []).append(event)
-        return [
-            PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
-        ]
-
-    def record(self, run: str, owner: str | None = None) -> RunRecord:
-        """One run's record; another owner's run is none."""
-        try:
-            if owner is None:
-                return self._record(run, *self._start(run))
-            # Asked for in the query: to read another's row takes longer than to find none.
-            query = f"SELECT at_ns, body FROM events WHERE run = ? AND sequence = 0 AND coalesce({STARTED_FOR}, '') = ?"  # noqa: S608 - ours
-            rows = self._rows(query, run, owner)
-            if not rows:
-                raise unknown_run(run, [])
-            return self._record(run, *rows[0])
-        except ParseError as error:
-            raise self._damaged(run, error) from error
-
-    def result(self, run: str) -> Result | None:
-        """What the run came to when it ended last."""
-        rows = self._rows(
-            "SELECT body FROM events WHERE run = ? AND sequence > 0 AND kind = 'finished' AND node = ''"
-            " ORDER BY sequence DESC LIMIT 1",
-            run,
-        )
-        try:
-            body = decode("finished", _text(rows[0][0])) if rows else None
-        except ParseError as error:
-            raise self._damaged(run, error) from error
-        return body.result if isinstance(body, NodeFinished) else None
-
-    def find(self, part: str) -> tuple[str, ...]:
-        """Ids that begin with `part`, or else those that end with it; the newest first."""
-        where = "SELECT run FROM events WHERE sequence = 0 AND substr(run, {}) = ? ORDER BY at_ns DESC, run DESC"
-        size = len(part)
-        rows = self._rows(where.format("1, ?"), size, part) or self._rows(where.format("-max(1, ?)"), size, part)
-        return tuple(run for (run,) in rows)
-
-    def events(self, run: str, after: int, limit: int) -> Sequence[Event]:
-        """At most `limit` events with a sequence above `after`."""
-        rows = self._rows(
-            "SELECT sequence, node, attempt, kind, at_ns, body FROM events WHERE run = ? AND sequence > ?"
-            " ORDER BY sequence LIMIT ?",
-            run,
-            max(after, 0),
-            limit,
-        )
-        try:
-            events: list[Event] = []
-            for sequence, node, attempt, kind, at_ns, text in rows:
-                body = decode(_text(kind), _text(text))
-                events.append(Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), body))
-        except ParseError as error:
-            raise self._damaged(run, error) from error
-        return events
-
-    def history(self, run: str) -> RunHistory:
-        """Everything about one run."""
-        started_ns, body = self._start(run)
-        try:
-            start = read_object(_text(body))
-            payload = self._rows("SELECT body FROM events WHERE run = ? AND sequence = ?", run, FIRST_NOTE)
-            if not payload:
-                raise ParseError("what it was started with is missing")
-            events = list(self.events(run, 0, -1))
-            for place, event in enumerate(events, 1):
-                if event.sequence != place:
-                    raise ParseError(f"event {place} is missing.")
-            notes = self._rows(
-                "SELECT kind, body FROM events WHERE run = ? AND sequence < ? ORDER BY sequence DESC", run, FIRST_NOTE
-            )
-            return RunHistory(
-                run=run,
-                workflow=_text(start.get("workflow")),
-                payload=read_object(_text(payload[0][0])),
-                label=_text(start.get("label")),
-                started_ns=_integer(started_ns),
-                parent=_text_or_none(start.get("parent")),
-                owner=_text(start.get("for", "")),
-                labels=_labels(start),
-                events=events,
-                notes=[_note(_text(kind), _text(note)) for kind, note in notes],
-            )
-        except ParseError as error:
-            raise self._damaged(run, error) from error
-
-    def _record(self, run: str, started_ns: object, body: object) -> RunRecord:
-        start = read_object(_text(body))
-        owner, after = self._owner(run, start)
-        outcome: Outcome | None = None
-        lifecycle: Lifecycle = "working"
-        ended_ns: int | None = None
-        steps: dict[str, None] = {}
-        for sequence, node, at_ns, head in self._rows(
-            "SELECT sequence, node, at_ns, substr(body, 1, ?) FROM events"
-            " WHERE run = ? AND sequence > 0 AND kind = 'finished' ORDER BY sequence",
-            _HEAD,
-            run,
-        ):
-            step_outcome, state = self._head(run, sequence, head)
-            if node:
-                steps.pop(node, None)
-                if step_outcome in {"success", "partial"}:
-                    steps[node] = None
-            elif sequence > after:
-                ended_ns, outcome = _integer(at_ns), step_outcome
-                lifecycle = "input_required" if state == "input_required" else "ended"
-        alive = True
-        if ended_ns is None:
-            if owner not in self._alive:
-                self._alive[owner] = is_alive(self._owners, owner)
-            alive = self._alive[owner]
-        if ended_ns is None and alive:
-            query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
-            rows = self._rows(query, run, after)
-            nodes_with_questions = {node for node, kind in rows if kind == "asked"}
-            if nodes_with_questions - {node for node, kind in rows if kind != "asked"}:
-                lifecycle = "input_required"
-        return RunRecord(
-            run=run,
-            workflow=_text(start.get("workflow")),
-            lifecycle=lifecycle,
-            outcome=outcome,
-            label=_text(start.get("label")),
-            started_ns=_integer(started_ns),
-            ended_ns=ended_ns,
-            stalled=not alive,
-            parent=_text_or_none(start.get("parent")),
-            finished_steps=tuple(steps),
-            owner=_text(start.get("for", "")),
-            labels=_labels(start),
-        )
-
-    def _start(self, run: str) -> tuple[object, object]:
-        rows = self._rows("SELECT at_ns, body FROM events WHERE run = ? AND sequence = 0", run)
-        if not rows:
-            recent_runs = self._rows("SELECT run FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1000")
-            raise unknown_run(run, [name for (name,) in recent_runs])
-        return rows[0]
-
-    def _owner(self, run: str, start: JsonMapping) -> tuple[str, int]:
-        """Who worked on the run last, and the last event that was there before."""
-        rows = self._rows(
-            "SELECT body FROM events WHERE run = ? AND sequence BETWEEN ? AND -1 AND kind = 'owner'"
-            " ORDER BY sequence LIMIT 1",
-            run,
-            FIRST_NOTE + 1,
-        )
-        if not rows:
-            return _text(start.get("owner")), 0
-        note = read_object(_text(rows[0][0]))
-        return _text(note.get("owner")), _integer(note.get("after"))
-
-    def _head(self, run: str, sequence: int, head: object) -> tuple[Outcome | None, Lifecycle]:
-        try:
-            return head_of(_text(head))
-        except ParseError:  # it is not as we write it; perhaps it still says the same
-            rows = self._rows("SELECT body FROM events WHERE run = ? AND sequence = ?", run, sequence)
-            return head_of(_text(rows[0][0]))
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._execute(query, *values).fetchall()
-
-    def _execute(self, query: str, *values: object) -> sqlite3.Cursor:
-        # A name from a command line may hold halves of surrogate pairs, which no run has and SQLite does not take.
-        bound = [value.encode(errors="replace").decode() if isinstance(value, str) else value for value in values]
-        return self.connection.execute(query, bound)
-
-    def _damaged(self, run: str, error: ParseError) -> ParseError:
-        return ParseError(
-            f"The history of run `{run}` cannot be read: {error.message}",
-            hint="The history was changed by another program; remove this run from it.",
-            path=str(self._path),
-            detail={"run": run},
-        )
-
-
-def _note(kind: str, body: str) -> Note:
-    value = read_data(body)
-    if kind in {"now", "random", "sleep"} and isinstance(value, int | float) and not isinstance(value, bool):
-        return (cast("Value", kind), value)
-    if kind == "renewed" and isinstance(value, dict):
-        counts = cast("JsonMapping", value)
-        return ("renewed", {name: _integer(counts.get(name)) for name in ("now", "random", "sleep")})
-    raise ParseError(f"the note {kind[:40]!r} is not of a known kind.")
-
-
-def _labels(start: JsonMapping) -> dict[str, str]:
-    labels: object = start.get("labels", {})
-    if not isinstance(labels, dict):
-        raise ParseError(f"{str(labels)[:40]!r} stands where labels belong.")
-    return {name: _text(value) for name, value in cast("JsonMapping", labels).items()}
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise ParseError(f"{str(value)[:40]!r} stands where a text belongs.")
-    return value
-
-
-def _text_or_none(value: object) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ParseError(f"{str(value)[:40]!r} stands where a whole number belongs.")
-    return value
+_MINE: Final = "(run = ? OR (run > ? AND run < ?))"
+"""A run and its child runs."""
 
 
 class Journal:
-    """The history in the file at `path`. Safe to use from several threads, objects and processes at once.
+    """The history in one file or database. Safe to use from several threads, objects and processes at once.
 
     Close it, or leave it as a context, to be sure that everything is written.
 
+    Args:
+        place: A file of SQLite, or the URL of a PostgreSQL database (`postgresql://…`). A file is made, readable by its
+            owner only, by the first run that is recorded.
+
     Attributes:
-        path: The file. It is made, readable by its owner only, by the first run that is recorded.
-        listeners: Called in the writer's thread when something cannot be written.
+        place: Where the history is, without a password.
+        listeners: Called in the writer's thread when something cannot be written, and with `RunTakenOver` when another
+            process has taken over a run.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+    def __init__(self, place: Path | str) -> None:
+        self._store = store_at(place)
+        self.place = self._store.place
         self.listeners: list[Callable[[RetinueError], None]] = []
 
         def notify(failure: RetinueError) -> None:
             for listener in tuple(self.listeners):
                 listener(failure)
 
-        self._writer = Writer(self.path, notify)
+        self._writer = Writer(self._store, notify)
         self._lock = threading.Lock()
-        self._read_connection: sqlite3.Connection | None = None
-        self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -350,97 +73,180 @@ class Journal:
         """Write what is left, and stop being the owner of runs. Using it again opens it again."""
         self._writer.close()
         with self._lock:
-            if self._read_connection is not None:
-                self._read_connection.close()
-                self._read_connection = None
-            if self._owner is not None:
-                self._owner.release()
-                self._owner = None
+            self._store.close()
 
     def flush(self) -> None:
-        """Wait until everything recorded so far is in the file."""
+        """Wait until everything recorded so far is on the disk, or never will be."""
         self._writer.flush()
 
-    def notify(self, on_written: Callable[[], None]) -> None:
-        """Call `on_written`, in another thread, when everything recorded so far is in the file, or never will be."""
-        self._writer.notify(on_written)
+    def watch(self, on_change: Callable[[], None]) -> None:
+        """Call `on_change`, in the writer's thread, whenever another process may have written, until `unwatch`."""
+        self._writer.watch(on_change)
 
-    # Recording
+    def unwatch(self, on_change: Callable[[], None]) -> None:
+        """End that."""
+        self._writer.unwatch(on_change)
 
-    def begin(self, history: RunHistory) -> None:
+    # Recording. What takes a `then` calls it in the writer's thread when it is on the disk; with an error, when it
+    # never will be.
+
+    def begin(self, history: RunHistory, then: Then | None = None) -> None:
         """Record that a run begins, and what is already in its history.
 
         Raises:
             InvalidInput: Its payload is not JSON data.
         """
-        for row in self._first_rows(history):
-            self._writer.append(row)
+        self._writer.append(self._first_entry(history, then))
 
     def begin_once(self, history: RunHistory) -> bool:
         """The same for a run whose id a caller chose; False when there is such a run already. Waits for the disk.
 
         Raises:
             InvalidInput: Its payload is not JSON data.
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
-        rows = self._first_rows(history)
+        entry = self._first_entry(history)
+        if entry.start is None:  # it always has one
+            raise InvalidInput("A run without a start.")
+        start = entry.start
 
-        def insert(connection: sqlite3.Connection) -> bool:
-            if connection.execute("SELECT 1 FROM events WHERE run = ? AND sequence = 0", (history.run,)).fetchone():
+        def insert(connection: Connection) -> bool:
+            if connection.execute(INSERT_RUN, start).rowcount < 1:
                 return False
-            connection.executemany(INSERT, rows)
+            connection.executemany(INSERT_EVENT, entry.rows)
+            for statement, values in entry.statements:
+                connection.execute(statement, values)
             return True
 
         return self._writer.call(insert)
 
-    def take_over(self, run: str, at_ns: int) -> None:
-        """Record that this process continues a run. Waits for the disk.
+    def take_over(self, run: str) -> int:
+        """Record that this process continues a top-level run; gives its new epoch. Waits for the disk.
 
         Raises:
             InvalidInput: Another process still works on it.
             UnknownName: There is no such run.
             ParseError: Its record cannot be read.
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
-        owner = self._ensure_owner()
+        owner = self._store.owner()
 
-        def insert_owner(connection: sqlite3.Connection) -> None:
+        def change_owner(connection: Connection) -> int:
+            query = f"SELECT epoch, attempts FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            if (before := connection.execute(query, (run,)).fetchone()) is None:
+                raise unknown_run(run, [])
             record = self._reader(connection).record(run)
-            if record.ended_ns is None and not record.stalled:
+            if record.ended_ns is None and not record.stalled and record.lifecycle != "submitted":
                 raise InvalidInput(
                     f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
-            low, high = connection.execute(
-                "SELECT min(sequence), max(sequence) FROM events WHERE run = ? AND sequence > ?", (run, FIRST_NOTE)
-            ).fetchone()
-            body = encode_data({"owner": owner, "after": high})
-            connection.execute(INSERT, (run, low - 1, "", 0, "owner", at_ns, body))
+            query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
+            (last,) = connection.execute(query, (run,)).fetchone()
+            epoch = before[0] + 1
+            connection.execute(
+                "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
+                " WHERE run = ?",
+                (owner, epoch, before[1] + 1, last, run),
+            )
+            return epoch
 
-        self._writer.call(insert_owner)
+        return self._writer.call(change_owner)
 
-    def record(self, event: Event) -> None:
-        """Record an event.
+    def go_on(self, run: str, epoch: int) -> None:
+        """Record that this process continues a child run of a run that it works on at `epoch`."""
+        statement = (
+            "UPDATE runs SET owner = ?, status = 'working', resumed_after = (SELECT coalesce(max(sequence), 0)"
+            " FROM events WHERE events.run = runs.run AND sequence > 0) WHERE run = ?"
+        )
+        self._writer.append(Entry(_root(run), epoch, (), None, [(statement, (self._store.owner(), run))]))
+
+    def record(self, event: Event, epoch: int = 1, then: Then | None = None) -> None:
+        """Record an event of a run that this process works on at `epoch`.
 
         Raises:
             InvalidInput: It holds something that is not JSON data.
         """
-        self._writer.append(_event_row(event))
+        body, statements = event.body, list[_Statement]()
+        if isinstance(body, NodeStarted) and body.agent:
+            statements.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
+        elif isinstance(body, QuestionAnswered):
+            statements.append((_TAKE_ANSWER, (event.run, storable(body.answer.question_id))))
+        elif isinstance(body, NodeFinished) and not event.node:
+            statements += [(_END, (event.run,)), (_TAKE_ALL, (event.run,))]
+        self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, statements, then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
         """Record an event behind the last one of a run that no process works on. Waits for the disk.
 
         Raises:
             InvalidInput: It holds something that is not JSON data.
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
-        values = (KINDS[type(body)], at_ns, encode(body), run)
-        query = "INSERT INTO events SELECT run, max(sequence) + 1, '', 0, ?, ?, ? FROM events WHERE run = ?"
-        self._writer.call(lambda connection: connection.execute(query, values))
+        values = (run, KINDS[type(body)], at_ns, encode(body), run)
+        query = (
+            "INSERT INTO events SELECT ?, coalesce(max(sequence), 0) + 1, '', 0, ?, ?, ? FROM events"
+            " WHERE run = ? AND sequence > 0"
+        )
+        self._writer.call(lambda connection: connection.execute(query, values) and None)
 
-    def note(self, run: str, number: int, note: Note, at_ns: int) -> None:
+    def note(self, run: str, number: int, note: Note, at_ns: int, epoch: int = 1) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
-        self._writer.append((run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
+        row = (run, -number, "", 0, kind, at_ns, encode_data(value))
+        self._writer.append(Entry(_root(run), epoch, (row,)))
+
+    # The inbox: what other processes have to say to whoever works on a run
+
+    def answer(self, run: str, answer: Answer) -> None:
+        """Leave an answer for whoever works on `run`, now or later. Waits for the disk. The same twice is one.
+
+        Raises:
+            UnknownName: There is no such run, or no such pending question; the pending ones are listed.
+            InvalidInput: It does not fit its question, or the question has another answer already.
+            RetinueError: The store cannot be written.
+        """
+        text, question = encode(QuestionAnswered(answer)), storable(answer.question_id)
+
+        def post(connection: Connection) -> None:
+            reader = self._reader(connection)
+            record = reader.record(run)
+            pending = {} if record.ended_ns is not None else reader.pending(run)
+            if answer.question_id not in pending:
+                if text in reader.answers(run):
+                    return
+                raise unknown_question(run, answer.question_id, tuple(pending))
+            check_answer(pending[answer.question_id], answer)
+            values = (run, "answer", question, text)
+            if connection.execute(_POST, values).rowcount < 1:
+                query = "SELECT body FROM inbox WHERE run = ? AND kind = ? AND question = ?"
+                if connection.execute(query, values[:3]).fetchone() != (text,):
+                    raise InvalidInput(
+                        f"Question {answer.question_id[:80]!r} of run `{run}` has been answered already.",
+                        path="/question_id",
+                    )
+
+        self._writer.call(post)
+
+    def cancel(self, run: str, reason: str) -> None:
+        """Tell whoever works on `run` to stop it. Waits for the disk.
+
+        Raises:
+            RetinueError: The store cannot be written.
+        """
+        values = (run, "cancel", "", encode_data({"reason": reason}))
+        self._writer.call(lambda connection: connection.execute(_POST, values) and None)
+
+    def mail(self, runs: Sequence[str]) -> Sequence[Mail]:
+        """What was left for `runs` and their child runs, and is not done yet.
+
+        Raises:
+            RetinueError: The store cannot be read.
+        """
+
+        def read(reader: JournalReader) -> list[Mail]:
+            return [mail for run in runs for mail in reader.mail(run)]
+
+        return self._read(read, [])
 
     # Reading
 
@@ -449,7 +255,7 @@ class Journal:
 
         Raises:
             InvalidInput: `where.after` is not a cursor.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.newest(limit, where), ())
 
@@ -457,7 +263,7 @@ class Journal:
         """How many runs there are without child runs. Only owner, labels and agent of `where` are looked at.
 
         Raises:
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.count(where), 0)
 
@@ -467,7 +273,7 @@ class Journal:
         Raises:
             UnknownName: There is no such run.
             ParseError: One of its events cannot be read.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.questions(run), ())
 
@@ -481,7 +287,7 @@ class Journal:
         Raises:
             UnknownName: There is no such run; near names are suggested, unless an owner is given.
             ParseError: Its record cannot be read.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         record = self._read(lambda reader: reader.record(run, owner), None)
         if record is None:
@@ -492,7 +298,7 @@ class Journal:
         """Ids of the runs that begin with `part`, or else of those that end with it; the newest first.
 
         Raises:
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.find(part), ())
 
@@ -502,7 +308,7 @@ class Journal:
         Raises:
             UnknownName: There is no such run.
             ParseError: Something in it cannot be read.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         history = self._read(lambda reader: reader.history(run), None)
         if history is None:
@@ -514,7 +320,7 @@ class Journal:
 
         Raises:
             ParseError: One of them cannot be read.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.events(run, after, limit), ())
 
@@ -524,7 +330,7 @@ class Journal:
         Raises:
             UnknownName: There is no such run.
             ParseError: Its record cannot be read.
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         if self.get(run).ended_ns is None:
             return None
@@ -538,7 +344,7 @@ class Journal:
             newest: Only so many runs, child runs counted.
 
         Raises:
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(
             lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest), JournalFacts()
@@ -552,7 +358,7 @@ class Journal:
         Raises:
             UnknownName: There is no such run.
             ParseError: Its record cannot be read.
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
         self.get(run)
         self._writer.call(lambda connection: write_rating(connection, run, rating))
@@ -561,7 +367,7 @@ class Journal:
         """What a person thought of a run's answer; None when it was not rated.
 
         Raises:
-            RetinueError: The file itself cannot be read.
+            RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: read_ratings(reader.connection), dict[str, Rating]()).get(run)
 
@@ -573,10 +379,10 @@ class Journal:
         It may be secret: it is in no event, and nothing that shows runs shows it.
 
         Raises:
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
 
-        def write(connection: sqlite3.Connection) -> None:
+        def write(connection: Connection) -> None:
             connection.execute("DELETE FROM texts WHERE run = ? AND name = ?", (run, name))
             if text is not None:
                 connection.execute("INSERT INTO texts VALUES (?, ?, ?)", (run, name, text))
@@ -587,15 +393,9 @@ class Journal:
         """All of these texts: run, name, text.
 
         Raises:
-            RetinueError: The file cannot be read.
+            RetinueError: The store cannot be read.
         """
-        if not self.path.exists():
-            return []
-
-        def read(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
-            return connection.execute("SELECT run, name, text FROM texts").fetchall()
-
-        return self._writer.call(read)
+        return self._read(lambda reader: reader.connection.execute("SELECT run, name, text FROM texts").fetchall(), [])
 
     # Forgetting
 
@@ -608,15 +408,15 @@ class Journal:
 
         Raises:
             InvalidInput: Neither is given: that would delete everything.
-            RetinueError: The file cannot be written.
+            RetinueError: The store cannot be written.
         """
         if older_than_ns is None and keep is None:
             raise InvalidInput("Nothing says which runs to delete.", hint="Give an age, or how many runs to keep.")
         self.flush()
-        if not self.path.exists():
+        if not self._store.exists():
             return 0
 
-        def delete(connection: sqlite3.Connection) -> int:
+        def delete(connection: Connection) -> int:
             reader = self._reader(connection)
             old = [
                 record.run
@@ -625,62 +425,57 @@ class Journal:
                 and (record.ended_ns is not None or record.stalled or record.damage)
             ]
             for run in old:
-                connection.execute(
-                    "DELETE FROM events WHERE run = ? OR (run > ? AND run < ?)", (run, run + CHILD, run + AFTER_CHILD)
-                )
-                connection.execute("DELETE FROM texts WHERE run = ?", (run,))
-                forget_rating(connection, run)
+                for table in ("events", "runs", "tags", "inbox", "texts", "ratings"):
+                    query = f"DELETE FROM {table} WHERE {_MINE}"  # noqa: S608 - ours
+                    connection.execute(query, (run, run + CHILD, run + AFTER_CHILD))
             return len(old)
 
         return self._writer.call(delete)
 
     # Within
 
-    @property
-    def _folder(self) -> Path:
-        return self.path.with_name(self.path.name + ".owners")
-
-    def _ensure_owner(self) -> str:
-        with self._lock:
-            if self._owner is None:
-                # Without a lock file the run counts as stalled, which is the truth once the file system fails.
-                with suppress(OSError):
-                    self._owner = Owner(self._folder)
-            return self._owner.name if self._owner else ""
-
-    def _first_rows(self, history: RunHistory) -> Sequence[Row]:
-        start = {
+    def _first_entry(self, history: RunHistory, then: Then | None = None) -> Entry:
+        run, at_ns = history.run, history.started_ns
+        facts = {
             "workflow": history.workflow,
             "label": history.label,
             "parent": history.parent,
-            "owner": self._ensure_owner(),
             **({"for": history.owner} if history.owner else {}),
             **({"labels": dict(history.labels)} if history.labels else {}),
         }
-        at_ns = history.started_ns
-        rows: Sequence[Row] = [
-            (history.run, 0, "", 0, "run", at_ns, encode_data(start)),
-            (history.run, FIRST_NOTE, "", 0, "payload", at_ns, encode_data(history.payload)),
-        ]
-        rows += [_event_row(event) for event in history.events]
+        start = (run, run[::-1], history.parent, at_ns, storable(history.owner), "working", "", 0, self._store.owner())
+        start += (history.epoch, 1, RUN_FORMAT, 0, encode_data(facts), encode_data(history.payload))
+        rows: list[Row] = [_event_row(event) for event in history.events]
         for number, (kind, value) in enumerate(history.notes, 1):
-            rows.append((history.run, FIRST_NOTE - number, "", 0, kind, at_ns, encode_data(value)))
-        return rows
+            rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
+        labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
+        return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
 
-    def _reader(self, connection: sqlite3.Connection) -> JournalReader:
-        return JournalReader(connection, self._folder, self.path)
+    def _reader(self, connection: Connection) -> JournalReader:
+        return JournalReader(connection, self._store)
 
     def _read(self, query: Callable[[JournalReader], T], default: T) -> T:
         self.flush()
         with self._lock:
-            try:
-                if self._read_connection is None:
-                    self._read_connection = open_to_read(self.path)
-                if self._read_connection is None:
-                    return default
-                return query(self._reader(self._read_connection))
-            except (sqlite3.Error, OSError) as error:
-                raise store_error(self.path, error) from error
+            if not self._store.exists():
+                return default
+            return self._store.read(lambda connection: query(self._reader(connection)))
+
+
+_Statement: TypeAlias = tuple[str, Sequence[object]]
+_POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
+_TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
+_END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
+
+
+def store_at(place: Path | str) -> Store:
+    """The store at `place`: a file of SQLite."""
+    return SqliteStore(Path(place))
+
+
+def _root(run: str) -> str:
+    return run.partition(CHILD)[0]
 
 
 def _event_row(event: Event) -> Row:

@@ -7,9 +7,11 @@ import asyncio
 import inspect
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -40,13 +42,16 @@ from retinue.engine.run_history import (
     check_answer,
     failure_result,
     policy_answer,
+    unknown_question,
     without_data,
 )
+from retinue.engine.store import RunTakenOver
 from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
     from retinue.engine.journal import Journal
+    from retinue.engine.writer import Then
 
 GRACE_S: Final = 5.0
 """How long something may keep running after it was asked to stop. Then it is killed."""
@@ -143,84 +148,93 @@ class Log:
     Attributes:
         history: What has happened so far.
         closed: The last event has been recorded.
-        written: It is in the journal too, if there is one: only then is anybody told.
+        silent: Nothing is recorded any more, as if the process had died.
+        is_written: The last event is in the journal too, if there is one.
     """
 
-    __slots__ = ("_clock", "_followers", "_is_capped", "_journal", "_max_events", "closed", "history", "is_written")
+    __slots__ = ("_followers", "_host", "_is_capped", "_uncommitted", "closed", "history", "is_written", "silent")
 
-    def __init__(
-        self, history: RunHistory, clock: Callable[[], int], journal: "Journal | None", max_events: int | None
-    ) -> None:
-        self.history, self._max_events = history, max_events
-        self.closed = self.is_written = self._is_capped = False
-        self._clock = clock
-        self._journal = journal
+    def __init__(self, history: RunHistory, host: "InProcessEngine") -> None:
+        self.history, self._host = history, host
+        self.closed = self.silent = self.is_written = self._is_capped = False
         self._followers: list[asyncio.Future[None]] = []
+        self._uncommitted: deque[int] = deque()
 
-    def record(self, body: Body, node: str = "", attempt: int = 0, *, is_late: bool = False) -> None:
+    def record(
+        self,
+        body: Body,
+        node: str = "",
+        attempt: int = 0,
+        *,
+        then: Callable[[Body], None] | None = None,
+        is_late: bool = False,
+    ) -> None:
         """Append an event, unless it is one too many and nothing depends on it, or the last one has been recorded.
 
-        With `is_late` it may come after that one.
+        Args:
+            body: What happened.
+            node: Where.
+            attempt: In which attempt.
+            then: Called with what was recorded when it is in the journal; nobody is told of the event before.
+            is_late: It may come after the last one.
         """
-        if self.closed and not is_late:
+        if self.silent or (self.closed and not is_late):
+            if then is not None:
+                then(body)
             return
-        events = self.history.events
-        if self._max_events is not None and len(events) >= self._max_events and not isinstance(body, _ESSENTIAL):
+        events, max_events = self.history.events, self._host.max_events
+        is_optional = then is None and not isinstance(body, _ESSENTIAL)
+        if max_events is not None and len(events) >= max_events and is_optional:
             if self._is_capped:
                 return
             self._is_capped = True  # what is not recorded from here on is said once
-            body, node, attempt = Message(f"More than {self._max_events:,} events: only ends are recorded."), "", 0
-        event = Event(self.history.run, node, attempt, len(events) + 1, self._clock(), body)
+            body, node, attempt = Message(f"More than {max_events:,} events: only ends are recorded."), "", 0
+        event = Event(self.history.run, node, attempt, len(events) + 1, self._host.clock(), body)
+        if self._host.journal is not None:
+            event = self._write(self._host.journal, event, then)
         events.append(event)
         log_event(event)
+        if self._host.journal is None and then is not None:
+            then(event.body)
         if self._followers:
             self._wake()
-        if self._journal is None:
-            return
+
+    def _write(self, journal: "Journal", event: Event, then: Callable[[Body], None] | None) -> Event:
+        """Write `event`, or what stands for it when it is no JSON data; gives what was written."""
+        on_commit: Then | None = None
+        if then is not None:
+            self._uncommitted.append(event.sequence)
+            on_commit = lambda _: self._host.after_commit(partial(self._hand_on, event, then))  # noqa: E731
         try:
-            self._journal.record(event)
+            journal.record(event, self.history.epoch, on_commit)
         except InvalidInput as error:
-            what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{node or event.run}`"
-            warning = Message(f"{error.message} So {what} is not recorded.", "warning")
-            stand_in: Body = warning
-            if isinstance(body, NodeFinished) and not node:
-                stand_in = NodeFinished(without_data(body.result, warning.text))
-            with suppress(InvalidInput):
-                self._journal.record(replace(event, body=stand_in))
-            if stand_in is warning:
-                self.record(warning)
+            body = event.body
+            what = "an event" if not isinstance(body, NodeFinished) else f"the result of `{event.node or event.run}`"
+            text = f"{error.message} So {what} is not recorded."
+            is_end = isinstance(body, NodeFinished)
+            stand_in = NodeFinished(without_data(body.result, text)) if is_end else Message(text, "warning")
+            event = replace(event, body=stand_in)
+            journal.record(event, self.history.epoch, on_commit)
+        return event
+
+    def _hand_on(self, event: Event, then: Callable[[Body], None]) -> None:
+        self._uncommitted.popleft()  # they are committed in the order in which they were recorded
+        then(event.body)
+        self._wake()
 
     def note(self, note: Note) -> None:
         """Keep a value that was given to the workflow."""
         notes = self.history.notes
         notes.append(note)
-        if self._journal is not None and not self.closed:
-            self._journal.note(self.history.run, len(notes), note, self._clock())
-
-    def close(self, loop: asyncio.AbstractEventLoop, then: Callable[[], None]) -> None:
-        """The last event has been recorded. Calls `then` in `loop` when it is written."""
-        self.closed = True
-
-        def finish() -> None:
-            self.is_written = True
-            self._wake()
-            then()
-
-        def on_written() -> None:
-            with suppress(RuntimeError):  # the loop is closed: no caller waits any more
-                loop.call_soon_threadsafe(finish)
-
-        if self._journal is None:
-            finish()
-        else:
-            self._journal.notify(on_written)
+        if self._host.journal is not None and not self.closed and not self.silent:
+            self._host.journal.note(self.history.run, len(notes), note, self._host.clock(), self.history.epoch)
 
     async def follow(self, after: int, *, live: bool) -> AsyncGenerator[Event, None]:
         """The events above `after`; with `live`, new ones until the last. Slow readers do not hold up others."""
         place = max(after, 0)
         while True:
             events = self.history.events
-            while place < len(events) - (live and self.closed and not self.is_written):
+            while place < (self._uncommitted[0] - 1 if self._uncommitted else len(events)):
                 yield events[place]
                 place += 1
             if not live or self.is_written:
@@ -250,16 +264,17 @@ class LiveRun:
         without: Names of child runs that begin anew although `origin` has them.
         parent: The run it is a child of, and the name it has there.
         task: What runs its workflow.
-        result: Present when it has ended.
+        result: Present when it has ended, and its end is in the journal.
+        loss: Why nothing of it may be told any more: another process works on it.
         reason: Why it was told to stop, if it was.
         timer: Kills it when it keeps running after that.
         closing: Its workflow has returned.
     """
 
     __slots__ = (
-        "_host", "_launch_child", "_loop", "_names", "_open", "_questions", "_ready", "_replay", "_stop_run",
-        "_stop_timers", "_waiter", "_waiters", "closing", "log", "origin", "parent", "past", "reason",
-        "result", "run", "task", "timer", "without",
+        "_committing", "_host", "_launch_child", "_loop", "_names", "_open", "_questions", "_ready", "_replay",
+        "_stop_run", "_stop_timers", "_waiter", "_waiters", "closing", "log", "loss", "origin", "parent", "past",
+        "reason", "result", "run", "task", "timer", "without",
     )  # fmt: skip
 
     def __init__(
@@ -270,7 +285,8 @@ class LiveRun:
         stop_run: Callable[["LiveRun", str], None],
     ) -> None:
         self.run = history.run
-        self.log = Log(history, host.clock, host.journal, host.max_events)
+        self.log = Log(history, host)
+        self.loss: RunTakenOver | None = None
         self.origin = ""
         self.past: RunHistory | None = None
         self.without: Sequence[str] = ()
@@ -285,6 +301,7 @@ class LiveRun:
         self._names: dict[str, bool] = {}
         self._open: dict[str, asyncio.Task[None] | LiveRun | None] = {}
         self._ready: list[tuple[str, Result]] = []
+        self._committing = 0
         self._questions: dict[str, Question] = {}
         self._stop_timers: dict[str, asyncio.TimerHandle] = {}
         self._waiter: asyncio.Future[None] | None = None
@@ -328,9 +345,12 @@ class LiveRun:
         self._begin(name)
         if self._is_replayed(name):
             return
-        self.log.record(QuestionAsked(question), name)
         self._questions[name] = question
         self._open[name] = None
+        if self._replay is not None and self._replay.asks_again(name, question):
+            self._host.look_for_mail()  # it may have been answered before this process took the run over
+        else:
+            self.log.record(QuestionAsked(question), name)
         if self._host.answerer is not None:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
@@ -344,7 +364,7 @@ class LiveRun:
         if self._replay is not None and (repeated := self._replay.next()) is not None:
             return (repeated,)
         while not self._ready:
-            if not self._open:
+            if not self._open and not self._committing:
                 raise InternalError(
                     f"The run `{self.run}` waits for something to end, but nothing runs.",
                     hint="The workflow must start a step before it waits.",
@@ -432,8 +452,12 @@ class LiveRun:
         return canceled_result(self.run, self.log.history.workflow, self.reason or "The run was stopped.")
 
     async def wait(self) -> Result:
-        """Wait until it has ended, and its end is in the journal."""
-        while self.result is None or not self.log.is_written:
+        """Wait until it has ended, and its end is in the journal.
+
+        Raises:
+            RunTakenOver: Another process works on it.
+        """
+        while self.result is None and self.loss is None:
             waiter = self._loop.create_future()
             self._waiters.append(waiter)
             try:
@@ -441,26 +465,38 @@ class LiveRun:
             finally:
                 if waiter in self._waiters:  # cancelled, and the run has not ended in the same moment
                     self._waiters.remove(waiter)
+        if self.result is None or self.loss is not None:
+            raise self.loss or InternalError(f"The run `{self.run}` has ended without a result.")
         return self.result
 
-    def take_answer(self, answer: Answer) -> bool:
-        """Settle the pending questions that `answer` is to; False when it is to none, now or before.
+    def fence(self, loss: RunTakenOver) -> None:
+        """Another process works on it: record and tell nothing more."""
+        self.loss, self.log.silent = loss, True
+        _wake(self._waiters)
+
+    def check_answer(self, answer: Answer) -> None:
+        """Refuse an answer that does not fit its question, or is to none.
 
         Raises:
+            UnknownName: It is to none, now or before; the pending ones are listed.
             InvalidInput: It does not fit its question.
         """
+        ids = [question.id for question in self._questions.values()]
+        past = (event.body for event in self.events if isinstance(event.body, QuestionAnswered))
+        if answer.question_id not in ids and not any(body.answer == answer for body in past):
+            raise unknown_question(self.run, answer.question_id, tuple(ids))
+        for question in self._questions.values():
+            if question.id == answer.question_id:
+                check_answer(question, answer)
+
+    def take_answer(self, answer: Answer) -> None:
+        """Settle the pending questions that `answer`, which fits them, is to."""
         names = [name for name, question in self._questions.items() if question.id == answer.question_id]
-        for name in names:
-            check_answer(self._questions[name], answer)
         for name in names:
             consulting = self._open[name]
             self._resolve_question(name, answer)
             if isinstance(consulting, asyncio.Task):
                 consulting.cancel()
-        return bool(names) or any(
-            isinstance(event.body, QuestionAnswered) and event.body.answer == answer
-            for event in self.log.history.events
-        )
 
     @property
     def questions(self) -> list[PendingQuestion]:
@@ -480,8 +516,8 @@ class LiveRun:
         del self._open[name]
         if self._stop_timers and (timer := self._stop_timers.pop(name, None)):
             timer.cancel()
-        self.log.record(NodeFinished(result), name)
-        self._queue_result(name, result)
+        self._committing += 1
+        self.log.record(NodeFinished(result), name, then=partial(self._queue_end, name))
 
     async def shutdown(self) -> None:
         """Stop what the workflow has left running, and wait until it is gone."""
@@ -511,14 +547,12 @@ class LiveRun:
 
     def end(self, result: Result) -> None:
         """Record what the run came to. Nothing follows this."""
-        self.log.record(NodeFinished(result))
-        self.result = result
-        self.closing = True
+        self.closing = self.log.closed = True
         self.task = self.past = self._replay = None
         if self.timer is not None:
             self.timer.cancel()
         self._names, self._ready = {}, []
-        self.log.close(self._loop, lambda: _wake(self._waiters))
+        self.log.record(NodeFinished(result), then=self._finish, is_late=True)
 
     # Within
 
@@ -559,6 +593,8 @@ class LiveRun:
             answer = await answerer(question)
             if answer is not None:
                 check_answer(question, answer)
+                if not await self._host.post(self.run, answer):
+                    return  # another process has answered, and what it said is on its way
         except asyncio.CancelledError:
             result = self._cancellation(name)
         except BaseException as error:
@@ -577,8 +613,10 @@ class LiveRun:
         del self._open[name]
         if (timer := self._stop_timers.pop(name, None)) is not None:
             timer.cancel()
-        self.log.record(QuestionAnswered(answer or policy_answer(question)), name)
-        self._queue_result(name, answer_result(f"{self.run}:{name}", question, answer))
+        self._committing += 1
+        result = answer_result(f"{self.run}:{name}", question, answer)
+        body = QuestionAnswered(answer or policy_answer(question))
+        self.log.record(body, name, then=lambda _: self._queue_result(name, result))
 
     def _expire(self, name: str, question: Question, seconds: float) -> None:
         """Nobody has answered in time: an approval is denied, any other question has failed; the run goes on."""
@@ -622,7 +660,16 @@ class LiveRun:
         kill(task)
         self.deliver(name, self._cancellation(name))
 
+    def _finish(self, body: Body) -> None:
+        self.result = cast("NodeFinished", body).result
+        self.log.is_written = True
+        _wake(self._waiters)
+
+    def _queue_end(self, name: str, body: Body) -> None:
+        self._queue_result(name, cast("NodeFinished", body).result)
+
     def _queue_result(self, name: str, result: Result) -> None:
+        self._committing -= 1
         self._ready.append((name, result))
         if self._waiter is not None:
             _wake((self._waiter,))

@@ -17,7 +17,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
 from retinue.contract.task import Answer, Question
 from retinue.engine.event_codec import text_of
-from retinue.errors import Canceled, InvalidInput
+from retinue.errors import Canceled, InvalidInput, UnknownName
 
 
 def check_answer(question: Question, answer: Answer) -> None:
@@ -41,6 +41,15 @@ def check_answer(question: Question, answer: Answer) -> None:
             suggestions=question.options,
             path="/value",
         )
+
+
+def unknown_question(run: str, question: str, pending: tuple[str, ...]) -> UnknownName:
+    """The error for an answer to a question that does not wait; `pending` ones are listed."""
+    return UnknownName(
+        f"No question {question!r} of run `{run}` waits for an answer.",
+        hint=f"Pending: {', '.join(f'`{each}`' for each in pending) or 'none'}.",
+        suggestions=pending,
+    )
 
 
 def policy_answer(question: Question) -> Answer:
@@ -72,7 +81,11 @@ def is_kept(result: Result) -> bool:
 
 @dataclass(slots=True)
 class RunHistory:
-    """One run as far as it got: how it was started, its events, and the values it was given."""
+    """One run as far as it got: how it was started, its events, and the values it was given.
+
+    Attributes:
+        epoch: How often a process has begun to work on it; of a child run, on the run it belongs to.
+    """
 
     run: str
     workflow: str
@@ -84,6 +97,7 @@ class RunHistory:
     notes: list[Note] = field(default_factory=list)
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    epoch: int = 1
 
     def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
@@ -119,10 +133,14 @@ class RunHistory:
                     steps[event.node] = None
         return tuple(steps)
 
-    def copy_for(self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = ()) -> "RunHistory":
+    def copy_for(
+        self, run: str, started_ns: int, *, parent: str | None, without: Collection[str] = (), epoch: int = 1
+    ) -> "RunHistory":
         """A history for a new run that begins with what this one has finished, except what is named."""
         names = {name for name in self.kept_results() if name not in without}
-        copy = replace(self, run=run, started_ns=started_ns, parent=parent, events=[], notes=list(self.notes))
+        copy = replace(
+            self, run=run, started_ns=started_ns, parent=parent, events=[], notes=list(self.notes), epoch=epoch
+        )
         copy.events.append(Event(run, "", 0, 1, started_ns, NodeStarted(instruction=self.label)))
         for event in self.events:
             if event.node in names and isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered):
@@ -148,7 +166,7 @@ def pending_questions(events: Iterable[Event]) -> dict[str, Question]:
 class HistoryReplay:
     """What a resumed run still has to repeat."""
 
-    __slots__ = ("_event_counts", "_pending", "_ready", "_renewed", "_value_counts", "_values")
+    __slots__ = ("_event_counts", "_pending", "_questions", "_ready", "_renewed", "_value_counts", "_values")
 
     def __init__(self, history: RunHistory) -> None:
         self._pending = history.kept_results()
@@ -160,6 +178,7 @@ class HistoryReplay:
             for event in history.events
             if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered)
         )
+        self._questions = pending_questions(history.events)
         self._renewed = False
 
     @property
@@ -193,6 +212,10 @@ class HistoryReplay:
             return False
         self._event_counts[key] -= 1
         return True
+
+    def asks_again(self, name: str, question: Question) -> bool:
+        """Whether the workflow only asks what it had asked before, and what still waits for an answer."""
+        return self._questions.pop(name, None) == question
 
     def renew(self) -> dict[Value, int] | None:
         """Something new has happened: what was recorded after this point is void.

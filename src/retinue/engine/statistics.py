@@ -6,7 +6,6 @@ answer, a word and a comment for each run (P21), is kept here too, in a table be
 """
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
-from retinue.engine.journal_store import MOST
+from retinue.engine.store import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,39 +83,20 @@ class Rating:
     at_ns: int = 0
 
 
-# Made when first needed and not by a new format of the file: an older version can still read it.
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS ratings"
-    " (run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL) WITHOUT ROWID"
-)
-
-
-def write_rating(connection: sqlite3.Connection, run: str, rating: Rating) -> None:
+def write_rating(connection: Connection, run: str, rating: Rating) -> None:
     """Keep `rating` for `run`, in place of an earlier one."""
-    connection.execute(_TABLE)
+    connection.execute("DELETE FROM ratings WHERE run = ?", (run,))
     values = (run, rating.verdict, rating.comment, rating.at_ns)
-    connection.execute("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?)", values)
+    connection.execute("INSERT INTO ratings VALUES (?, ?, ?, ?)", values)
 
 
-def read_ratings(connection: sqlite3.Connection) -> dict[str, Rating]:
+def read_ratings(connection: Connection) -> dict[str, Rating]:
     """All ratings by their run; rows that were edited into nonsense are left out."""
-    if not _has_ratings(connection):
-        return {}
     return {
         run: Rating(cast("Verdict", verdict), comment, at_ns)
         for run, verdict, comment, at_ns in connection.execute("SELECT run, verdict, comment, at_ns FROM ratings")
         if verdict in get_args(Verdict) and isinstance(comment, str) and isinstance(at_ns, int)
     }
-
-
-def forget_rating(connection: sqlite3.Connection, run: str) -> None:
-    """Delete the rating of a run that is deleted itself."""
-    if _has_ratings(connection):
-        connection.execute("DELETE FROM ratings WHERE run = ?", (run,))
-
-
-def _has_ratings(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ratings'").fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,23 +146,18 @@ class JournalFacts:
         )
 
 
-def read_facts(
-    connection: sqlite3.Connection, *, since_ns: int | None = None, newest: int | None = None
-) -> JournalFacts:
+def read_facts(connection: Connection, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
     """The facts of all runs.
 
     Args:
         connection: To a file with the table of events.
         since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
         newest: Only so many runs, child runs counted.
-
-    Raises:
-        sqlite3.Error: The file cannot be read.
     """
     if newest is not None:  # when the oldest of them began
         row = connection.execute(_NTH, (max(newest - 1, 0),)).fetchone()
         since_ns = max(since_ns or 0, row[0] if row and isinstance(row[0], int) else 0)
-    since_ns = min(max(since_ns or 0, 0), MOST)
+    since_ns = min(max(since_ns or 0, 0), _MOST)
     starts = {
         run: (started_ns, label if isinstance(label, str) else "")
         for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
@@ -230,8 +205,8 @@ def read_facts(
 
 
 _STARTS: Final = (
-    "SELECT run, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
-    " FROM events WHERE sequence = 0 AND at_ns >= ? ORDER BY at_ns, run"
+    "SELECT run, started_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
+    " FROM runs WHERE started_ns >= ? ORDER BY started_ns, run"
 )
 _MEMBERS: Final[tuple[str, ...]] = (
     "agent",
@@ -247,12 +222,12 @@ _MEMBERS: Final[tuple[str, ...]] = (
 _PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
 _ENDS: Final = (
     f"SELECT run, node, kind, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
-    " FROM events WHERE run IN (SELECT run FROM events WHERE sequence = 0 AND at_ns >= ?)"
+    " FROM events WHERE run IN (SELECT run FROM runs WHERE started_ns >= ?)"
     " AND sequence > 0 AND kind IN ('finished', 'delegated') ORDER BY run, sequence"
 )
 
 
-_NTH: Final = "SELECT at_ns FROM events WHERE sequence = 0 ORDER BY at_ns DESC LIMIT 1 OFFSET ?"
+_NTH: Final = "SELECT started_ns FROM runs ORDER BY started_ns DESC LIMIT 1 OFFSET ?"
 
 
 def _members(text: object) -> dict[str, Any] | None:
@@ -303,11 +278,13 @@ def _part(usage: dict[str, Any], callees: Collection[str]) -> UsageFacts:
     if total is None and (tokens_in is not None or tokens_out is not None):
         total = (tokens_in or 0) + (tokens_out or 0)
     cost = _object(usage.get("cost")).get("usd")
-    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < MOST else None
+    usd = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < _MOST else None
     agent, model, requests = _text(usage.get("agent")), _text(usage.get("model")), _count(usage.get("requests"))
     return UsageFacts(model, tokens_in, tokens_out, total, requests, usd, agent if agent in callees else None)
 
 
+_MOST: Final = 2**63 - 1
+"""The largest number that a database has."""
 _NOTHING: Final = UsageFacts()
 _OUTCOMES: Final[Collection[object]] = frozenset(get_args(Outcome))
 
@@ -321,7 +298,7 @@ def _text(value: object) -> str | None:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST else None
 
 
 def _object(value: object) -> dict[str, Any]:

@@ -1,0 +1,140 @@
+"""The port between the journal and the database that keeps it.
+
+A store runs SQL that SQLite and PostgreSQL both understand, with `?` for values. What only one of them says is inside
+its own module in `stores`. One thread writes at a time; another may read meanwhile.
+
+Who may write to a run is told by its epoch: whoever takes a run over raises it, and rows of an older one are refused.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from retinue.errors import Unavailable
+
+T = TypeVar("T")
+
+Row: TypeAlias = tuple[str, int, str, int, str, int, str]
+"""Run, sequence, node, attempt, kind, nanoseconds since 1970, body as JSON text.
+
+Events of a run count from 1. From -1 down stand the values that were given to its workflow.
+"""
+
+FORMAT: Final = 2
+"""Of the tables. A file of an older format is brought to this one when it is opened to write."""
+
+RUN_FORMAT: Final = 1
+"""Of what is in a run's rows: only who knows it can go on with the run."""
+
+TABLES: Final = (
+    # What a run was started with stands last, so that a list need not read it.
+    """CREATE TABLE IF NOT EXISTS runs (
+        run TEXT PRIMARY KEY, reversed TEXT NOT NULL, parent TEXT, started_ns INTEGER NOT NULL,
+        started_for TEXT NOT NULL, status TEXT NOT NULL, place TEXT NOT NULL, priority INTEGER NOT NULL,
+        owner TEXT NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, format INTEGER NOT NULL,
+        resumed_after INTEGER NOT NULL, body TEXT NOT NULL, payload TEXT NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS events (
+        run TEXT NOT NULL, sequence INTEGER NOT NULL, node TEXT NOT NULL, attempt INTEGER NOT NULL,
+        kind TEXT NOT NULL, at_ns INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (run, sequence))""",
+    """CREATE TABLE IF NOT EXISTS tags (
+        run TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (run, name, value))""",
+    """CREATE TABLE IF NOT EXISTS inbox (
+        run TEXT NOT NULL, kind TEXT NOT NULL, question TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (run, kind, question))""",
+    """CREATE TABLE IF NOT EXISTS texts (
+        run TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (run, name))""",
+    """CREATE TABLE IF NOT EXISTS ratings (
+        run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_ns, run) WHERE parent IS NULL",
+    "CREATE INDEX IF NOT EXISTS runs_by_person ON runs (started_for, started_ns, run) WHERE parent IS NULL",
+    "CREATE INDEX IF NOT EXISTS runs_by_end ON runs (reversed)",
+    "CREATE INDEX IF NOT EXISTS runs_to_do ON runs (priority, started_ns) WHERE status = 'queued'",
+    "CREATE INDEX IF NOT EXISTS tags_by_value ON tags (name, value)",
+)
+"""`tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
+
+INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+INSERT_EVENT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+INSERT_TAG: Final = "INSERT INTO tags VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+
+
+class Cursor(Protocol):
+    """What a query gives."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it has changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row; None after the last."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All further rows."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Connection(Protocol):
+    """One connection to the database, within a transaction or to read."""
+
+    def execute(self, query: str, values: Any = (), /) -> Cursor:
+        """Run one statement."""
+        ...
+
+    def executemany(self, query: str, rows: Iterable[Any], /) -> object:
+        """Run a statement for each of `rows`."""
+        ...
+
+
+class Store(Protocol):
+    """A database that keeps the tables above.
+
+    Attributes:
+        place: Its path or its URL without a password, to name it in an error.
+        locks_row: What follows a SELECT to hold its rows until the end of the transaction.
+    """
+
+    place: str
+    locks_row: str
+
+    def exists(self) -> bool:
+        """Whether there is anything to read: a file that is not there yet is not made by a question."""
+        ...
+
+    def transact(self, work: Callable[[Connection], T]) -> T:
+        """Do `work` in one transaction. The tables are made first if they are missing.
+
+        Raises:
+            RetinueError: The database cannot be written; or `work` raised it.
+        """
+        ...
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Do `work`, which only reads.
+
+        Raises:
+            RetinueError: The database cannot be read; or `work` raised it.
+        """
+        ...
+
+    def has_changed(self) -> bool:
+        """Whether another process may have written since this was last asked. Asked by the thread that writes."""
+        ...
+
+    def owner(self) -> str:
+        """A name for this process that counts as alive until `close` or its end; "" when none can be had."""
+        ...
+
+    def is_alive(self, owner: str) -> bool:
+        """Whether the process of that name lives."""
+        ...
+
+    def close(self) -> None:
+        """Close everything, and be no longer alive. Using it again opens it again."""
+        ...
+
+
+class RunTakenOver(Unavailable):
+    """Another process works on the run by now, so this one may record nothing more of it."""

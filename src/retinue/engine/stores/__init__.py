@@ -1,0 +1,1 @@
+"""Databases that a journal can be kept in."""

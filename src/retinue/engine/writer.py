@@ -1,0 +1,275 @@
+"""The thread that writes a journal: entries in, transactions out.
+
+A failure to write never reaches a run as an exception: it is kept in `Writer.failure` and told to the listener, and
+from then on entries are dropped.
+"""
+
+import atexit
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
+
+from retinue.engine.store import INSERT_EVENT, INSERT_RUN, Connection, Row, RunTakenOver, Store
+from retinue.errors import InternalError, RetinueError, Unavailable
+
+T = TypeVar("T")
+
+Then: TypeAlias = Callable[[RetinueError | None], None]
+"""Called when something is committed, in the writer's thread; with an error when it never will be."""
+
+
+class Entry(NamedTuple):
+    """What is written together or not at all.
+
+    Attributes:
+        run: The top-level run that it belongs to.
+        epoch: The epoch at which this process works on that run.
+        rows: Events.
+        start: The row of a run that begins with it.
+        statements: What else is to be done.
+        then: Called when it is committed; somebody waits for that, so it is written at once.
+    """
+
+    run: str
+    epoch: int
+    rows: Sequence[Row]
+    start: Sequence[object] | None = None
+    statements: Sequence[tuple[str, Sequence[object]]] = ()
+    then: Then | None = None
+
+
+_DELAY_S: Final = 0.02
+_BATCH: Final = 500
+_WATCH_S: Final = 0.05
+
+
+class Writer:
+    """Entries in, transactions out: at once when somebody waits, else at most 20 ms or 500 entries later.
+
+    Args:
+        store: Where they go.
+        on_failure: Called, in the writer's thread, with each failure, and with `RunTakenOver` for each run that another
+            process has taken over.
+
+    Attributes:
+        failure: Why nothing is written any more, if so.
+    """
+
+    def __init__(self, store: Store, on_failure: Callable[[RetinueError], None]) -> None:
+        self.failure: RetinueError | None = None
+        self._store = store
+        self._on_failure = on_failure
+        self._watchers: set[Callable[[], None]] = set()
+        self._looked_s = 0.0
+        self._pending: deque[Entry | _Job[object] | Callable[[], None]] = deque()
+        self._wake = threading.Event()
+        self._hurry = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+
+    def append(self, entry: Entry) -> None:
+        """Write `entry` soon. Never waits."""
+        if self.failure is not None:
+            if entry.then is not None:
+                entry.then(self.failure)
+            return
+        self._pending.append(entry)
+        if not self._wake.is_set():
+            self._wake.set()
+        if entry.then is not None or len(self._pending) >= _BATCH:
+            self._hurry.set()
+        if self._thread is None:
+            self._start()
+
+    def watch(self, on_change: Callable[[], None]) -> None:
+        """Call `on_change`, in the writer's thread, whenever another process may have written."""
+        if on_change not in self._watchers:
+            self._watchers = {*self._watchers, on_change}
+            self._wake.set()  # so that it no longer waits for entries alone
+
+    def unwatch(self, on_change: Callable[[], None]) -> None:
+        """End that."""
+        self._watchers = self._watchers - {on_change}
+
+    def call(self, work: Callable[[Connection], T]) -> T:
+        """Do `work` in one transaction after everything appended so far, and wait for what it gives.
+
+        Raises:
+            RetinueError: The store cannot be written; or `work` raised it.
+        """
+        if self.failure is not None:
+            raise self.failure
+        job = _Job(work)
+        self._submit(cast("_Job[object]", job))
+        if self.failure is not None:  # no thread, so it would never be done
+            raise self.failure
+        return job.outcome()
+
+    def flush(self) -> None:
+        """Wait until everything appended so far is written, or never will be: `failure` tells."""
+        if self._thread is not None and self.failure is None:
+            is_written = threading.Event()
+            self._submit(is_written.set)
+            is_written.wait()
+
+    def close(self) -> None:
+        """Write what is left and end the thread. A later entry starts it again."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            self._closing = True
+            if thread is not None:
+                self._wake.set()
+                self._hurry.set()
+                thread.join()
+                atexit.unregister(self.close)
+            self._drain()  # what came between the thread's last look and its end
+
+    def _submit(self, item: "_Job[object] | Callable[[], None]") -> None:
+        self._pending.append(item)
+        self._wake.set()
+        self._hurry.set()
+        if self._thread is None:
+            self._start()
+        if self._thread is None:  # none can be started
+            self._drain()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._closing = False
+                if not threading.main_thread().is_alive():  # a thread that is started now may never run, nor return
+                    self._give_up(Unavailable("Nothing more is recorded: this process is ending."))
+                    return
+                thread = threading.Thread(target=self._work, name="retinue-journal", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    self._give_up(Unavailable(f"Nothing is recorded: no thread can be started ({error})."))
+                    return
+                self._thread = thread
+                atexit.register(self.close)  # a daemon thread ends without a word, and rows with it
+
+    def _work(self) -> None:
+        while True:
+            if self._wake.wait(_WATCH_S if self._watchers else None):
+                if not self._closing:
+                    self._hurry.wait(_DELAY_S)
+                self._hurry.clear()
+                if not self._pending:  # while entries keep coming, no entry has to wake the thread
+                    self._wake.clear()
+                self._drain()
+            if self._closing:
+                return
+            self._look()
+
+    def _look(self) -> None:
+        now_s = monotonic()
+        if not self._watchers or now_s - self._looked_s < _WATCH_S or self.failure is not None:
+            return
+        self._looked_s = now_s
+        try:
+            has_changed = self._store.has_changed()
+        except RetinueError:  # the next entry that is to be written tells
+            return
+        for on_change in self._watchers if has_changed else ():
+            on_change()
+
+    def _drain(self) -> None:
+        entries: list[Entry] = []
+        while self._pending:
+            item = self._pending.popleft()
+            if isinstance(item, Entry):
+                entries.append(item)
+                continue
+            self._write(entries)
+            entries = []
+            if isinstance(item, _Job):
+                job, failure = cast("_Job[object]", item), self.failure
+                value: object = None
+                try:
+                    value = self._store.transact(job.work) if failure is None else None
+                except RetinueError as error:
+                    failure = error
+                except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
+                    failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
+                job.settle(value, failure)
+            else:
+                item()
+        self._write(entries)
+
+    def _write(self, entries: list[Entry]) -> None:
+        if not entries:
+            return
+        others: dict[str, RunTakenOver] = {}
+        if self.failure is None:
+            try:
+                others = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
+            except RetinueError as error:
+                self._give_up(error)
+            except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
+                self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
+        for other in others.values():
+            self._on_failure(other)
+        for entry in entries:
+            if entry.then is not None:
+                entry.then(others.get(entry.run, self.failure))
+
+    def _give_up(self, failure: RetinueError) -> None:
+        self.failure = failure
+        self._on_failure(failure)
+
+
+def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[str, RunTakenOver]:
+    """Write what may be written; gives the runs of which nothing may be, since another process has taken them over."""
+    if starts := [entry.start for entry in entries if entry.start is not None]:
+        connection.executemany(INSERT_RUN, starts)
+    runs = sorted({entry.run for entry in entries})
+    query = f"SELECT run, epoch, owner FROM runs WHERE run IN ({', '.join('?' * len(runs))}) ORDER BY run"  # noqa: S608
+    now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query + store.locks_row, runs)}
+    others: dict[str, RunTakenOver] = {}
+    rows: list[Row] = []
+    statements: list[tuple[str, Sequence[object]]] = []
+    for entry in entries:
+        epoch, owner = now.get(entry.run, (None, ""))
+        if epoch == entry.epoch:
+            rows += entry.rows
+            statements += entry.statements
+        elif entry.run not in others:
+            others[entry.run] = _taken_over(entry.run, owner if epoch is not None else None)
+    connection.executemany(INSERT_EVENT, rows)
+    for statement, values in statements:
+        connection.execute(statement, values)
+    return others
+
+
+def _taken_over(run: str, owner: str | None) -> RunTakenOver:
+    if owner is None:
+        return RunTakenOver(f"Run `{run}` is no longer in the history.", detail={"run": run})
+    return RunTakenOver(
+        f"Run `{run}` was taken over by another process ({owner or 'without a name'}).",
+        hint=f"Follow it there: retinue runs follow {run}",
+        detail={"run": run, "owner": owner},
+    )
+
+
+class _Job(Generic[T]):
+    __slots__ = ("_done", "_failure", "_value", "work")
+
+    def __init__(self, work: Callable[[Connection], T]) -> None:
+        self.work = work
+        self._done = threading.Event()
+        self._value: T | None = None
+        self._failure: RetinueError | None = None
+
+    def settle(self, value: T | None, failure: RetinueError | None = None) -> None:
+        self._value, self._failure = value, failure
+        self._done.set()
+
+    def outcome(self) -> T:
+        self._done.wait()
+        if self._failure is not None:
+            raise self._failure
+        return cast("T", self._value)
