@@ -85,6 +85,7 @@ class RunHistory:
 
     Attributes:
         epoch: How often a process has begun to work on it; of a child run, on the run it belongs to.
+        place: Where it is to run, when any worker there may take it; "" when whoever starts it runs it.
     """
 
     run: str
@@ -98,6 +99,7 @@ class RunHistory:
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     epoch: int = 1
+    place: str = ""
 
     def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
@@ -141,6 +143,7 @@ class RunHistory:
         copy = replace(
             self, run=run, started_ns=started_ns, parent=parent, events=[], notes=list(self.notes), epoch=epoch
         )
+        copy.place = ""
         copy.events.append(Event(run, "", 0, 1, started_ns, NodeStarted(instruction=self.label)))
         for event in self.events:
             if event.node in names and isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered):
