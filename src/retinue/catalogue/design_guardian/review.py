@@ -132,7 +132,7 @@ class Reviewer:
         waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
         left_out = set[str | None]() if self.target.status in FINISHED else FINISHED
         for one in waiting:
-            below = [self.tree.by_id[key] for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
+            below = [other for other in self.tree.parts(one.ticket_id) if other.ticket_id not in visited]
             visited |= {other.ticket_id for other in below}
             waiting += [other for other in below if other.status not in left_out]
             finished += sum(other.status in left_out for other in below)
@@ -176,7 +176,7 @@ class Reviewer:
     def _find_words(self, ticket: Ticket) -> None:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
         rubric, rows, id_pattern = self.rubric, ticket.rows, self.tree.vocabulary.reference
-        above = [self.tree.by_id[key] for key in self.tree.ancestors(ticket.ticket_id) if key in self.tree.by_id]
+        above = self.tree.tickets_above(ticket.ticket_id)
         demands = _content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
         own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
         own_demands = demands | _content(_demands(ticket))
@@ -212,7 +212,7 @@ class Reviewer:
 
     def _find_unasked(self, ticket: Ticket) -> None:
         """Steps of a task, or the task itself, that share no word with what its story asks for."""
-        story = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+        story = self.tree.parent(ticket.ticket_id)
         if story is None or ticket.kind in self.tree.vocabulary.parents.values():
             return
         plain_terms = self.rubric.plain_terms

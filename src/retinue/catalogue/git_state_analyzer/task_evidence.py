@@ -223,7 +223,7 @@ class TaskEvidence:
             is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
             return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
         if ticket.status in {"todo", "in_progress"} and rules[0]:
-            parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+            parent = self.tree.parent(ticket.ticket_id)
             rows = parent.targets("child") if parent else ()
             is_listed = any(one.target == ticket.ticket_id and one.status == "done" for one in rows)
             is_complete = evidence.files_match is not False if is_listed else False not in rules

@@ -197,7 +197,7 @@ class TicketDrift:
             self.add("done_too_early", problem, "Finish or cancel these, or reopen it.", ticket=ticket, line=line)
         if stated not in {"todo", "in_progress"} or not in_progress:
             return
-        is_over = not unfinished and all(one.target in self.tree.by_id for one in ticket.targets("child"))
+        is_over = not unfinished and self.tree.is_whole(ticket)
         is_over = is_over and all(map(self.evidence.commits.is_merged, (key, *states)))
         boxes = [one for one in ticket.checklist if one.section == "acceptance_criteria" and not one.is_done]
         if is_over and boxes:

@@ -299,7 +299,7 @@ class _TicketChecks:
     def _has_scenarios(self, criterion: RubricCriterion) -> CheckOutcome:
         """Its own; where the criterion has words, those of its parent do too, and so does a title with one of these."""
         tree, own = self.scorer.tree, self.ticket.scenarios
-        parent = tree.by_id.get(tree.parents.get(self.ticket.ticket_id, "")) if criterion.words else None
+        parent = tree.parent(self.ticket.ticket_id) if criterion.words else None
         title = f" {fold_words(self.ticket.title)} "
         is_there = any(not one.problem for one in (*own, *(parent.scenarios if parent else ())))
         if is_there or any(f" {fold_words(word)} " in title for word in criterion.words):
@@ -324,15 +324,13 @@ class _TicketChecks:
     def _adds_up(self, criterion: RubricCriterion) -> CheckOutcome:
         """Its points, and those of its children, or their hours by the rubric's hours per point."""
         tree, points, per_point = self.scorer.tree, points_of(self.ticket), self.scorer.rubric.hours_per_point
-        children = [tree.by_id[one] for one in tree.children.get(self.ticket.ticket_id, ())]
-        children = [one for one in children if one.status != "cancelled"]
+        children = [one for one in tree.parts(self.ticket.ticket_id) if one.status != "cancelled"]
         sizes, unit = [points_of(one) for one in children], "points"
         if None in sizes:
             hours = [hours_of(one) for one in children]
             sizes, unit = [one and one / per_point for one in hours], f"points, at {per_point:g} hours a point"
         numbers = [one for one in sizes if one is not None]
-        is_whole = all(one.target in tree.by_id for one in self.ticket.targets("child"))
-        if points is None or not numbers or len(numbers) < len(sizes) or not is_whole:
+        if points is None or not numbers or len(numbers) < len(sizes) or not tree.is_whole(self.ticket):
             return CheckOutcome(None, self.ticket.line, "it, or something that it is made of, has no estimate or file")
         line = self.field_line("points", "estimate")
         if abs(sum(numbers) - points) <= criterion.tolerance * points + 0.01:

@@ -94,7 +94,7 @@ class HierarchySurvey:
 
     def _unclear_parent(self, ticket: Ticket) -> list[str]:
         """What it is part of, if that says too little to write this ticket by, or has been given up."""
-        parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+        parent = self.tree.parent(ticket.ticket_id)
         if parent and parent.status in {"cancelled", "blocked"}:
             return [f"{parent.ticket_id} is {parent.status}"]
         if parent and (score := self._score(parent)) and score.percent < self.rubric.complete_from:
@@ -152,7 +152,7 @@ class HierarchySurvey:
     def _find_unlisted(self) -> None:
         """Tickets that the one above does not name: added while work goes on, or else never linked."""
         for ticket in self.tickets:
-            parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+            parent = self.tree.parent(ticket.ticket_id)
             if parent and ticket.ticket_id not in self.scorer.names[parent.ticket_id]:
                 mode = self.query.mode if self.query.mode != "by-status" or parent.status != "todo" else "pre-work"
                 words = (

@@ -28,13 +28,13 @@ class StoryReview:
 
     def __init__(self, scorer: TicketScorer, query: TicketQuery) -> None:
         self.scorer, self.tree = scorer, scorer.tree
-        self.story = story = find_ticket(self.tree, query.target, "story")
+        self.ticket = story = find_ticket(self.tree, query.target, "story")
         self.is_planned = query.mode == "pre-work" or (query.mode == "by-status" and story.status == "todo")
         self.score = scorer.score(story)
-        below = self.tree.children.get(story.ticket_id, ()) if query.scope != "single-ticket" else ()
-        self.tasks = [scorer.score(self.tree.by_id[key]) for key in below]
-        above = [self.tree.by_id[key] for key in self.tree.ancestors(story.ticket_id) if key in self.tree.by_id]
-        self.above = {f"{one.kind}_alignment": one for one in above if one.kind in {"epic", "initiative"}}
+        below = self.tree.parts(story.ticket_id) if query.scope != "single-ticket" else ()
+        self.tasks = [scorer.score(one) for one in below]
+        above = [one for one in self.tree.tickets_above(story.ticket_id) if one.kind in {"epic", "initiative"}]
+        self.above = {f"{one.kind}_alignment": one for one in above}
         aims = {key: f"The story serves {one.ticket_id}, whose text is below it" for key, one in self.above.items()}
         self.to_judge = self.score.to_judge | aims
         self.text = "\n\n".join([story.text, *(one.text[:8_000] for one in self.above.values())])
@@ -42,9 +42,9 @@ class StoryReview:
 
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say what the story, its tasks and its place are like."""
-        score, actual = self.score.with_judgements(judgements), self.scorer.progress.get(self.story.ticket_id)
+        score, actual = self.score.with_judgements(judgements), self.scorer.progress.get(self.ticket.ticket_id)
         score.describe(report)
-        stated, (finished, total) = stated_percent(self.story), (actual.done, actual.total) if actual else (0, 0)
+        stated, (finished, total) = stated_percent(self.ticket), (actual.done, actual.total) if actual else (0, 0)
         progress = StoryProgress(
             stated=None if stated is None else f"{stated}%",
             actual=f"{100 * finished / total:.0f}%" if total else None,
@@ -60,7 +60,7 @@ class StoryReview:
         columns = ("task", "title", "status", "score", "place")
         tickets = [(one.ticket, one.percent, one.location()) for one in self.tasks]
         rows = [(one.ticket_id, one.title, one.status, percent, place) for one, percent, place in tickets]
-        report.add_table(f"Tasks of {self.story.ticket_id}", columns, rows)
+        report.add_table(f"Tasks of {self.ticket.ticket_id}", columns, rows)
         for one in self.tasks:
             one.warn_below_floor(report)
         report.files += [one.path for one in self.above.values()]
@@ -101,7 +101,7 @@ class StoryReview:
 
     def _order_issues(self) -> Iterator[TicketIssue]:
         """Where the tasks of a story that is not begun do not put scenarios and tests first."""
-        rubric, story, tasks = self.scorer.rubric, self.story, [one.ticket for one in self.tasks]
+        rubric, story, tasks = self.scorer.rubric, self.ticket, [one.ticket for one in self.tasks]
         section = next((one for one in story.sections if one.key == "children"), None)
         rows: list[tuple[str, Ticket, int, str]] = []
         if (bar := story.progress) and bar.bar and len(bar.bar) != rubric.bar_cells:
@@ -125,8 +125,8 @@ class StoryReview:
 
     def _place(self, judgements: Mapping[str, CriterionJudgement]) -> JsonMapping:
         """Where the story stands, and whether it serves what it is part of: by a model, or by words they share."""
-        tree, key, limit = self.tree, self.story.ticket_id, self.scorer.rubric.shared_words
-        own, alignments, bases = self._words(self.story), dict[str, bool](), list[str]()
+        tree, key, limit = self.tree, self.ticket.ticket_id, self.scorer.rubric.shared_words
+        own, alignments, bases = self._words(self.ticket), dict[str, bool](), list[str]()
         for name, one in self.above.items():
             if name in judgements:
                 alignments[name] = judgements[name].is_met
@@ -139,7 +139,7 @@ class StoryReview:
             bases.append(f"{basis} Nobody judged what they mean.")
         place = StoryPlace.model_validate({
             **{f"parent_{one.kind}": one.ticket_id for one in self.above.values()}, **alignments,
-            "alignment_basis": bases, "conflicts": [*self._conflicts(self.story)],
+            "alignment_basis": bases, "conflicts": [*self._conflicts(self.ticket)],
             "sibling_stories": [one for one in tree.children.get(tree.parents.get(key, ""), ()) if one != key],
         })  # fmt: skip
         return place.to_json()

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from retinue.errors import NotInstalled
 
@@ -23,16 +22,11 @@ _TITLE: Final = re.compile(r"\s*(?:#|@|$)")
 _LANGUAGE: Final = re.compile(r"\s*#\s*language\s*:")
 
 
-@dataclass(frozen=True, slots=True)
-class GherkinBlock:
-    """Rows of Gherkin with their lines in the ticket.
-
-    Attributes:
-        is_fenced: They stand in a block of code.
-    """
+class GherkinBlock(NamedTuple):
+    """Rows of Gherkin with their lines in the ticket."""
 
     rows: list[tuple[int, str]]
-    is_fenced: bool
+    is_fenced: bool  # they stand in a block of code
 
     def goes_on(self, line: int, text: str) -> bool:
         """Whether `text`, on `line`, is one more step of a scenario outside of a block of code."""

@@ -13,6 +13,7 @@ from retinue.catalogue._report import SkillReport
 from retinue.contract.definition import Definition
 from retinue.contract.event import Progress
 from retinue.contract.model import Many, Model
+from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
 from retinue.llm.models import Models
@@ -21,11 +22,7 @@ _MAX_TEXT: Final = 40_000
 
 
 class CriterionJudgement(Model):
-    """What a model says of one criterion.
-
-    Attributes:
-        quotation: What the ticket says of it, word for word; empty when it says nothing.
-    """
+    """What a model says of one criterion; `quotation` is what the ticket says of it, word for word, if anything."""
 
     criterion: str
     is_met: bool
@@ -87,7 +84,7 @@ async def judge_criteria(
     prompt = f"The criteria:\n{lines}\n\nThe ticket:\n{as_data_block(text[:_MAX_TEXT], 'the ticket')}"
     run.emit(Progress("judging", thinker.model.name))
     answer = await thinker.ask(f"{_INSTRUCTIONS}\n{RULE}", prompt, _Judgements, "judgements", check=objections)
-    report.usage = answer.usage
+    report.usage = Usage.total((report.usage, answer.usage))
     if answer.value is None:
         why = f"{code(thinker.model.name)} gave no judgement that holds: {quote(answer.refusal)}"
         report.warn("degraded_analysis", why, impact="What needs judgement is not judged.", recovery="Ask again.")

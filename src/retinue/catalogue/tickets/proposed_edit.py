@@ -27,13 +27,7 @@ _FENCED: Final = re.compile(r"^```json[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTA
 
 
 class ProposedEdit(Model):
-    """One change of a ticket's file (G11).
-
-    Attributes:
-        old: What stands on the line, once.
-        line: From 1.
-        digest: SHA-256 of the file that it was proposed for.
-    """
+    """One change of a ticket's file (G11); `old` stands on its line once, and `digest` is the SHA-256 of the file."""
 
     file: Annotated[str, Field(min_length=1, max_length=1000)]
     edit_type: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$", max_length=40)]

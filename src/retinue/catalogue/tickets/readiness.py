@@ -1,8 +1,7 @@
 """Which task can be started now, and what keeps the others from it. Only what tickets say counts."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from retinue.contract.model import JsonMapping
 
@@ -14,14 +13,8 @@ from .vocabulary import FINISHED, TicketStatus
 BlockerKind: TypeAlias = Literal["status", "prerequisite", "missing_dependency", "ancestor", "circle", "same_id"]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
-    """One reason why a task cannot be started.
-
-    Attributes:
-        ticket_id: The ticket that has to change.
-        status: What that says of itself now; None when it is not there or says nothing.
-    """
+class Blocker(NamedTuple):
+    """One reason why a task cannot be started, and the ticket that has to change, with what that says of itself."""
 
     kind: BlockerKind
     ticket_id: str
@@ -29,8 +22,7 @@ class Blocker:
     status: TicketStatus | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskReadiness:
+class TaskReadiness(NamedTuple):
     """A task that is not finished; it is ready when it is not begun and nothing blocks it."""
 
     ticket: Ticket
@@ -63,17 +55,13 @@ class TaskReadiness:
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:
     """Every ticket of a kind without children that is neither done nor cancelled, in the order of their ids.
 
-    Args:
-        tree: Whose.
-        below: Only this ticket, and those that are part of it.
+    Of `below`, only it and those that are part of it.
     """
     in_circle = {key for circle in circles(tree.requires) for key in circle}
     waiting: list[TaskReadiness] = []
-    for key in sorted(tree.by_id, key=id_order):
+    for key in tree.below(below) if below else sorted(tree.by_id, key=id_order):
         ticket = tree.by_id[key]
-        if ticket.kind not in tree.vocabulary.leaf_kinds or ticket.status in FINISHED:
-            continue
-        if below is None or below == key or below in tree.ancestors(key):
+        if ticket.kind in tree.vocabulary.leaf_kinds and ticket.status not in FINISHED:
             blockers = list(_blockers(tree, key))
             if key in in_circle:
                 blockers.append(Blocker("circle", key, "It waits for itself, by way of what it requires."))

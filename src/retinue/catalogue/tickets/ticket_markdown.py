@@ -22,6 +22,7 @@ from retinue.tools.encoding import decode, is_binary
 
 from .gherkin_blocks import GHERKIN_SCENARIO, GHERKIN_START, GherkinBlock, read_scenarios
 from .ticket import (
+    LINE_END,
     ChecklistItem,
     Ticket,
     TicketField,
@@ -60,12 +61,7 @@ _DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "bloc
 
 @lru_cache(maxsize=1024)  # several agents read the same tickets in one run
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
-    """The ticket in a file.
-
-    Args:
-        path: The file, from the root of the workspace.
-        data: All of it; of a very long one only the beginning is read, and that is a finding.
-        vocabulary: Its words.
+    """The ticket in a file; of a very long one only the beginning is read, and that is a finding.
 
     Raises:
         ParseError: It is no text.
@@ -94,6 +90,7 @@ class _TicketReader:
     text: str
     vocabulary: TicketVocabulary
     starts: list[int] = field(init=False)
+    rows: list[str] = field(init=False)
     title: str = ""
     title_line: int = 0
     section: str = ""
@@ -109,7 +106,7 @@ class _TicketReader:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def __post_init__(self) -> None:
-        self.starts = line_starts(self.text)
+        self.starts, self.rows = line_starts(self.text), LINE_END.split(self.text)
 
     def find(self, rule: str, line: int, message: str, fix: str, *, replace: tuple[str, str] | None = None) -> None:
         """Say what is wrong on a line."""
@@ -121,9 +118,8 @@ class _TicketReader:
         if (len(rest) < len(self.text)) + ("\n" in rest) + ("\r" in rest) > 1:
             message = "Its lines end in more than one way. They stay as they are when the ticket is edited."
             self.find("ticket/line-ends", 1, message, "Let an editor or `git add --renormalize` make them alike.")
-        rows = [self.line_text(line) for line in range(1, len(self.starts) + 1)]
-        body = self._front_matter(rows)
-        self._walk(_PARSER.parse("\n".join([""] * body + rows[body:])))
+        body = self._front_matter(self.rows)
+        self._walk(_PARSER.parse("\n".join([""] * body + self.rows[body:])))
         ticket_id, status = self._identify(), self._status()
         kind = self.vocabulary.kind_of(ticket_id) or ""
         progress = self.fields.get("progress")
@@ -148,11 +144,6 @@ class _TicketReader:
             references=tuple(self._related(ticket_id, kind)),
             findings=tuple(sorted(self.findings, key=lambda one: one.line or 0)),
         )
-
-    def line_text(self, line: int) -> str:
-        """A line of the text, without what ends it."""
-        end = self.starts[line] if line < len(self.starts) else len(self.text)
-        return self.text[self.starts[line - 1] : end].rstrip("\r\n")
 
     # Front matter.
 
@@ -319,7 +310,7 @@ class _TicketReader:
 
     def _add_field(self, key: str, value: str, line: int) -> None:
         if key not in self.fields:
-            at = self.line_text(line).find(value)
+            at = self.rows[line - 1].find(value)
             self.fields[key] = TicketField(key, value, line, None if at < 0 else self.starts[line - 1] + at)
         relation = "parent" if key == "parent" else _DEPENDENCIES.get(key, "mentions")
         ids = self._mention(value, line, relation)

@@ -1,7 +1,7 @@
 """How an agent works on tickets: it reads them once, finds the one that is meant, and says what it could not read."""
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from pydantic import Field
 
@@ -28,6 +28,7 @@ _INCOMPLETE: Final = frozenset(
 )  # fmt: skip
 """What keeps tickets from being judged whole."""
 _MOST_WARNINGS: Final = 5
+T = TypeVar("T")
 
 TicketTarget = Annotated[
     str,
@@ -43,16 +44,20 @@ TicketTarget = Annotated[
 async def run_on_tickets(
     run: RunContext,
     skill: str,
-    work: Callable[[TicketTree, SkillReport, RunDeadline], Ticket | None],
+    work: Callable[[TicketTree, SkillReport, RunDeadline], T],
     *,
+    subject: Callable[[T], Ticket] | None = None,
     with_relatives: bool = False,
-) -> SkillReport:
+) -> tuple[SkillReport, T]:
     """Read all tickets of the workspace and do `work` on them, in a thread; warn of what could not be read.
+
+    Gives the report, and what came of the work.
 
     Args:
         run: Whose workspace.
         skill: For which skill.
-        work: Fills the report. When it gives a ticket, the answer is of that, and so are the warnings.
+        work: May fill the report.
+        subject: The ticket that the answer is of, and so are the warnings; by default they are of all.
         with_relatives: The answer is also of what is above and below that ticket.
 
     Raises:
@@ -61,23 +66,21 @@ async def run_on_tickets(
     """
     deadline, report = RunDeadline(run), SkillReport()
 
-    def do_work() -> None:
+    def do_work() -> T:
         tree = read_tickets(run.workspace, check=deadline.check)
-        _warn_of_findings(tree, report, work(tree, report, deadline), with_relatives=with_relatives)
+        result = work(tree, report, deadline)
+        _warn_of_findings(tree, report, subject and subject(result), with_relatives=with_relatives)
+        return result
 
     run.emit(Progress("reading tickets", skill))
-    await in_cancellable_thread(deadline, do_work)
-    return report
+    return report, await in_cancellable_thread(deadline, do_work)
 
 
 def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None, *, with_relatives: bool) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
     words, ids = tree.vocabulary, {ticket.path: ticket.ticket_id for ticket in tree.tickets}
-    above: set[str] = set()
-    below: set[str | None] = set()
-    if only is not None and with_relatives:
-        above = set(tree.ancestors(only.ticket_id))
-        below = {key for key in tree.by_id if only.ticket_id in (key, *tree.ancestors(key))}
+    wide = only.ticket_id if only is not None and with_relatives else ""
+    above, below = tree.ancestors(wide), set[str | None](tree.below(wide))
     serious: list[Finding] = []
     others: list[str] = []
     for finding in check_tickets(tree):

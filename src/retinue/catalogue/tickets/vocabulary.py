@@ -6,7 +6,7 @@ Ids are written as patterns of digits and not as regular expressions, so that no
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -39,17 +39,7 @@ def fold_words(text: str) -> str:
 
 
 class TicketVocabulary(Model):
-    """What tickets are called and which words they use.
-
-    Attributes:
-        folders: Where tickets lie.
-        main_files: Names of files that are the ticket of their folder.
-        ids: The pattern of an id by kind of ticket: `#` is one digit, `*` any number of them.
-        parents: The kind that each kind is part of.
-        statuses: Words and icons by status.
-        fields: Labels by field.
-        sections: Headings by section.
-    """
+    """What tickets are called and which words they use; the comments of `vocabulary.toml` say what each member is."""
 
     folders: Many[str]
     main_files: Many[str]
@@ -80,7 +70,13 @@ class TicketVocabulary(Model):
 
     @cached_property
     def _id_patterns(self) -> Mapping[str, re.Pattern[str]]:
-        return {kind: re.compile(_as_regex(pattern)) for kind, pattern in self.ids.items()}
+        """By kind, with a group for each number."""
+
+        def as_regex(part: str) -> str:
+            return "([0-9]+)" if part == "*" else f"([0-9]{{{len(part)}}})" if part[0] == "#" else re.escape(part)
+
+        pieces = {kind: re.findall(r"#+|\*|[^#*]+", pattern) for kind, pattern in self.ids.items()}
+        return {kind: re.compile("".join(map(as_regex, parts))) for kind, parts in pieces.items()}
 
     @cached_property
     def reference(self) -> re.Pattern[str]:
@@ -177,19 +173,15 @@ class TicketVocabulary(Model):
     @cached_property
     def _status_words(self) -> Sequence[tuple[str, TicketStatus]]:
         """Longest first, so that `not done` is not taken for `done`."""
-        words: dict[str, TicketStatus] = {fold_words(word): status for word, status in self._statuses()}
-        words.pop("", None)
-        return sorted(words.items(), key=lambda pair: -len(pair[0]))
+        every: dict[str, TicketStatus] = {
+            fold_words(word): status for status, words in self.statuses.items() for word in words
+        }
+        return sorted(((word, status) for word, status in every.items() if word), key=lambda pair: -len(pair[0]))
 
     @cached_property
     def icons(self) -> Mapping[str, TicketStatus]:
         """The status of each icon."""
-        return {word: status for word, status in self._statuses() if not fold_words(word)}
-
-    def _statuses(self) -> Iterator[tuple[str, TicketStatus]]:
-        for status, words in self.statuses.items():
-            for word in words:
-                yield word, status
+        return {word: status for status, words in self.statuses.items() for word in words if not fold_words(word)}
 
     def status_by_icon(self, text: str) -> TicketStatus | None:
         """The status that the first icon in `text` stands for."""
@@ -230,15 +222,6 @@ class TicketVocabulary(Model):
     @cached_property
     def _section_words(self) -> Mapping[str, frozenset[str]]:
         return {key: frozenset(" ".join(map(fold_words, titles)).split()) for key, titles in self.sections.items()}
-
-
-def _as_regex(pattern: str) -> str:
-    """A pattern of an id as a regular expression with a group for each number."""
-    parts = re.findall(r"#+|\*|[^#*]+", pattern)
-    return "".join(
-        "([0-9]+)" if part == "*" else f"([0-9]{{{len(part)}}})" if part[0] == "#" else re.escape(part)
-        for part in parts
-    )
 
 
 def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
