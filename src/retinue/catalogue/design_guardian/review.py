@@ -7,7 +7,7 @@ it ask for; of the code only what it names counts, and what it could reuse: fixt
 import ast
 import re
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from math import ceil
@@ -177,9 +177,9 @@ class Reviewer:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
         rubric, rows, id_pattern = self.rubric, ticket.rows, self.tree.vocabulary.reference
         above = self.tree.tickets_above(ticket.ticket_id)
-        demands = _content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
+        demands = _content(" ".join([ticket.title, *(f"{one.title} {one.text_of(*_ASKING)}" for one in above)]))
         own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
-        own_demands = demands | _content(_demands(ticket))
+        own_demands = demands | _content(ticket.text_of(*_ASKING))
         for line, text in self.prose(ticket):
             for name, rule in rubric.rules.items():
                 match = word_pattern(tuple(rule.words)).search(text) if rule.words else None
@@ -216,7 +216,7 @@ class Reviewer:
         if story is None or ticket.kind in self.tree.vocabulary.parents.values():
             return
         plain_terms = self.rubric.plain_terms
-        wanted = _content(f"{story.title} {_demands(story)}") - plain_terms
+        wanted = _content(f"{story.title} {story.text_of(*_ASKING)}") - plain_terms
         if not any(one.key in _ASKING for one in story.sections) or len(wanted) < _FEWEST_TERMS:
             self.report.note(f"{code(story.ticket_id)} has no acceptance criteria to hold its tasks against.")
             return
@@ -340,22 +340,16 @@ class ReuseFinder:
             fixtures = plural(total, "fixture")
             why = f"Of {fixtures} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
         test_words = {path: f"{path} {' '.join(names)}" for path, names in self.tests.items()}
-        best = [(path, self.tests[path]) for path in _best(test_words, words)[:3]]
-        tests = [(path, self.place(names[0], path).location, plural(len(names), "test")) for path, names in best]
+        best = [(self.place(self.tests[path][0], path), path) for path in _best(test_words, words)[:3]]
+        counts = {path: plural(len(self.tests[path]), "test") for _, path in best}
+        tests = [one.model_copy(update={"name": path, "purpose": counts[path]}) for one, path in best]
         return PatternReuse(
-            fixtures_available=self._available(self.fixtures, mentions, words),
-            helpers_available=self._available(self.helpers, mentions, words),
-            test_patterns_available=[
-                ReusablePattern(name=path, location=place, purpose=count) for path, place, count in tests
-            ],
-            reuse_score=score,
-            reuse_assessment=why,
+            fixtures_available=self._available(self.fixtures, mentions, words), reuse_score=score, reuse_assessment=why,
+            helpers_available=self._available(self.helpers, mentions, words), test_patterns_available=tests,
             violations=[one for one in self.reviewer.issues.values() if one.rule == "fixture-exists"],
-        )
+        )  # fmt: skip
 
-    def _available(
-        self, places: Mapping[str, str], mentions: Collection[str], words: set[str]
-    ) -> list[ReusablePattern]:
+    def _available(self, places: Mapping[str, str], mentions: set[str], words: set[str]) -> list[ReusablePattern]:
         """Those that are named, then those whose names share most words."""
         names = [*sorted(places.keys() & mentions), *_best({name: name.replace("_", " ") for name in places}, words)]
         return [self.place(name, places[name]) for name in list(dict.fromkeys(names))[:_MOST_PATTERNS]]
@@ -430,12 +424,6 @@ def _last_name(node: ast.expr) -> str:
 def _content(text: str) -> set[str]:
     """The terms of a text that say what it is about, cut so that `format` and `formatter` meet."""
     return {term[:_STEM] for term in terms(text) if len(term) > 1 and term not in STOP_WORDS and not term.isdecimal()}
-
-
-def _demands(ticket: Ticket) -> str:
-    """What a ticket asks for: its criteria, its user story and its scenarios."""
-    rows = ticket.rows
-    return "\n".join(row for one in ticket.sections if one.key in _ASKING for row in rows[one.line : one.end])
 
 
 def _are_several(words: str, text: str) -> bool:

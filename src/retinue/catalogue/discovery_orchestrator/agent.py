@@ -20,19 +20,15 @@ from .parameters import Discovery
 _MATRIX: Final[Mapping[str, Mapping[str, str]]] = {
     "initiative": {"ticket_analyzer.hierarchy_gaps": "", "design_guardian.epic_review": "epic"},
     "epic": {
-        "ticket_analyzer.hierarchy_gaps": "",
-        "pattern_discovery.focused_domain": "",
-        "design_guardian.epic_review": "",
+        "ticket_analyzer.hierarchy_gaps": "", "pattern_discovery.focused_domain": "", "design_guardian.epic_review": "",
         "specification_quality_checker.full_ticket": "",
     },
     "story": {
-        "ticket_analyzer.hierarchy_gaps": "",
-        "ticket_analyzer.story_deep": "",
-        "design_guardian.story_review": "",
+        "ticket_analyzer.hierarchy_gaps": "", "ticket_analyzer.story_deep": "", "design_guardian.story_review": "",
         "specification_quality_checker.full_ticket": "",
     },
     "task": {"ticket_analyzer.task_readiness": "", "ticket_analyzer.ticket_completeness": ""},
-}
+}  # fmt: skip
 """Whom to ask about what: the ticket itself, or each of its children of a kind."""
 _MOST_CHILDREN: Final = 12
 """Most children that an agent is asked about, one by one."""

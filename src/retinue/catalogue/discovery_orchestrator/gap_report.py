@@ -90,10 +90,8 @@ def _describe(
     """The same in sentences and tables."""
     figures: JsonMapping = report.figures["summary"]
     counts = [plural(len(gaps), "gap"), plural(len(flags), "sign of overengineering", "signs of overengineering")]
-    counts += [
-        plural(len(issues), "issue of quality", "issues of quality"),
-        plural(len(patterns), "pattern to use", "patterns to use"),
-    ]
+    counts.append(plural(len(issues), "issue of quality", "issues of quality"))
+    counts.append(plural(len(patterns), "pattern to use", "patterns to use"))
     report.add("discovery", f"{code(target) if target else 'No ticket'}: {', '.join(counts)}.")
     if gaps:
         ready = f"{figures['ready_to_write']} can be written now, and {figures['blocked']} wait for something else"
@@ -102,10 +100,8 @@ def _describe(
     rows = [(ticket, gap.type, gap.priority or "", gap.state, text) for gap, ticket, text in lines]
     report.add_table("Gaps", ("ticket", "type", "priority", "state", "what to do"), rows)
     for name, entries in (("Signs of overengineering", flags), ("Issues of quality", issues)):
-        rows = [
-            (one.ticket_id or "", one.category, one.location or "", one.problem or one.description or one.term or "")
-            for one in entries
-        ]
+        texts = [(one, one.problem or one.description or one.term or "") for one in entries]
+        rows = [(one.ticket_id or "", one.category, one.location or "", text) for one, text in texts]
         report.add_table(name, ("ticket", "category", "location", "problem"), rows)
     places = [f"{one.path}:{one.line}" if one.path and one.line else one.path for one in patterns]
     rows = [(one.kind, one.name, place, one.reason or "") for one, place in zip(patterns, places, strict=True)]

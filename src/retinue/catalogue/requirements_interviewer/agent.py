@@ -237,15 +237,13 @@ class InterviewSession:
                 report.warn("degraded_analysis", message, impact=impact, recovery=finding.fix or "Mend it.")
         report.appendix = code_block(text.removesuffix("\n"), "markdown")
         report.figures = {
-            "ticket_id": new.ticket_id,
-            "rubric": interview.rubric.name.to_json(),
-            "captured": interview.captured().to_json(),
+            "ticket_id": new.ticket_id, "rubric": interview.rubric.name.to_json(),
+            "captured": interview.captured().to_json(), "completeness": completeness.to_json(),
             "quotes": [one.to_json() for one in interview.entries if one.question != CONFIRM and one.text not in WORDS],
-            "completeness": completeness.to_json(),
             "next_questions": [one.to_json() for one in questions],
             "ticket": TicketDraft(path=new.path, text=text, is_written=is_written).to_json(),
             **({} if is_written else {"state": interview.state_text()}),
-        }
+        }  # fmt: skip
         files = {"files_written": (new.path,), "artifacts": (Artifact(path=new.path, type="ticket"),)}
         return report.reply(completeness=completeness.percent, **(files if is_written else {}))
 

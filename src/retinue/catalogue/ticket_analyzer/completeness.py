@@ -11,7 +11,7 @@ from pydantic import Field
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue.tickets import Rubric, Ticket, TicketSection, TicketTree, mask_names, read_rubric
+from retinue.catalogue.tickets import IssueSeverity, Rubric, Ticket, TicketSection, TicketTree, mask_names, read_rubric
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, points_of, stated_percent
 from retinue.catalogue.tickets.vocabulary import fold_words
@@ -19,11 +19,11 @@ from retinue.contract.model import Many, Model
 from retinue.errors import InvalidInput
 from retinue.tools.workspace import Workspace
 
-from .parameters import GapType, IssuePriority, TicketIssue
+from .parameters import GapType, TicketIssue
 
 MOST_NAMED: Final = 10
 """How many things of a kind are named in sentences."""
-PRIORITIES: Final[Sequence[IssuePriority]] = ("high", "medium", "low")
+PRIORITIES: Final[Sequence[IssueSeverity]] = ("high", "medium", "low")
 _DEFAULT_RUBRIC: Final = Path(__file__).with_name("ticket-completeness.toml")
 _WordList: TypeAlias = Literal[
     "placeholders", "unmeasured", "verbs", "scenario_words", "test_titles", "progress_columns", "common_words"
@@ -42,7 +42,7 @@ class RubricAdvice(Model):
 
     impact: _Text
     fix: _Text
-    priority: IssuePriority
+    priority: IssueSeverity
 
 
 class RubricCriterion(RubricAdvice):
@@ -146,10 +146,8 @@ class TicketScore:
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say how complete the ticket is and what it lacks (G2)."""
         score, names = self.with_judgements(judgements), {"priority", "location", "problem", "fix", "impact"}
-        missing = [
-            {"criterion": one.type, "description": self.criteria[one.type].description, **one.model_dump(include=names)}
-            for one in score.issues()
-        ]
+        facts = [(self.criteria[one.type], one.model_dump(include=names)) for one in score.issues()]
+        missing = [{"criterion": one.id, "description": one.description, **more} for one, more in facts]
         report.figures = {
             "ticket_id": self.ticket.ticket_id, "ticket_type": self.ticket.kind, "path": self.ticket.path,
             "completeness_score": score.percent, "score_breakdown": score.breakdown, "missing_criteria": missing,

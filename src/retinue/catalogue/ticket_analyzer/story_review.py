@@ -6,7 +6,7 @@ from typing import Final
 
 from retinue.catalogue._prose import first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue.tickets import Ticket, check_tickets, task_readiness
+from retinue.catalogue.tickets import IssueSeverity, Ticket, check_tickets, task_readiness
 from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import hours_of, stated_percent
 from retinue.catalogue.tickets.ticket_work import find_ticket
@@ -16,9 +16,9 @@ from retinue.contract.model import JsonMapping
 from retinue.tools.tree import list_files
 
 from .completeness import MOST_NAMED, PRIORITIES, TicketScore, TicketScorer
-from .parameters import BlockingIssue, IssuePriority, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, TicketQuery
+from .parameters import BlockingIssue, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, TicketQuery
 
-_PRIORITIES: Final[Mapping[str, IssuePriority]] = {"error": "high", "warning": "medium"}
+_PRIORITIES: Final[Mapping[str, IssueSeverity]] = {"error": "high", "warning": "medium"}
 _WORD: Final = re.compile(r"\w{4,}")
 _ABOUT: Final = ("user_story", "overview", "key_results")
 
@@ -46,12 +46,10 @@ class StoryReview:
         score.describe(report)
         stated, (finished, total) = stated_percent(self.ticket), (actual.done, actual.total) if actual else (0, 0)
         progress = StoryProgress(
-            stated=None if stated is None else f"{stated}%",
-            actual=f"{100 * finished / total:.0f}%" if total else None,
+            stated=None if stated is None else f"{stated}%", tasks_complete=finished, tasks_total=total,
             accurate=None if stated is None else score.breakdown.get("progress_accurate"),
-            tasks_complete=finished,
-            tasks_total=total,
-        )
+            actual=f"{100 * finished / total:.0f}%" if total else None,
+        )  # fmt: skip
         says = f"It states {progress.stated or 'no progress'}; {finished} of {plural(total, 'task')} done."
         report.add("progress", says, source=score.location("progress_accurate"))
         order = list(self._order_issues()) if self.is_planned else []
@@ -64,16 +62,13 @@ class StoryReview:
         for one in self.tasks:
             one.warn_below_floor(report)
         report.files += [one.path for one in self.above.values()]
+        hours = [{"estimated_hours": hours_of(one), "actual_hours": one.number("actual")} for one, *_ in tickets]
         report.figures = {
-            "story": self._scored(score, *order, progress=progress),
-            "tasks": [
-                self._scored(one, estimated_hours=hours_of(one.ticket), actual_hours=one.ticket.number("actual"))
-                for one in self.tasks
-            ],
-            "hierarchy": self._place(judgements),
+            "story": self._scored(score, *order, progress=progress), "hierarchy": self._place(judgements),
+            "tasks": [self._scored(one, **facts) for one, facts in zip(self.tasks, hours, strict=True)],
             "rubric": self.scorer.rubric.name.to_json(),
             "not_judged": [*score.not_judged, *(one for one in self.above if one not in judgements)],
-        }
+        }  # fmt: skip
 
     def _scored(self, score: TicketScore, *more: TicketIssue, **facts: object) -> JsonMapping:
         ticket = score.ticket
@@ -146,10 +141,8 @@ class StoryReview:
 
     def _words(self, ticket: Ticket) -> set[str]:
         """The words of a ticket's title and of what it says it is about."""
-        rows = ticket.rows
-        parts = ["\n".join(rows[one.line : one.end]) for one in ticket.sections if one.key in _ABOUT]
         common = self.scorer.rubric.words.get("common_words", ())
-        return set(_WORD.findall(fold_words(" ".join([ticket.title, *parts])))) - set(common)
+        return set(_WORD.findall(fold_words(f"{ticket.title} {ticket.text_of(*_ABOUT)}"))) - set(common)
 
 
 def report_readiness(scorer: TicketScorer, query: TicketQuery, report: SkillReport) -> None:

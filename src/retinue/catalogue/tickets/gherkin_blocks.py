@@ -80,9 +80,7 @@ def _parse(rows: Sequence[tuple[int, str]]) -> list[TicketScenario] | tuple[int,
     scenarios: list[Any] = [child["scenario"] for child in (*children, *nested) if "scenario" in child]
     return [
         TicketScenario(
-            one["name"],
-            lines[int(one["location"]["line"]) - 1],
-            tuple(f"{step['keyword']}{step['text']}" for step in one["steps"]),
+            one["name"], lines[one["location"]["line"] - 1], tuple(f"{s['keyword']}{s['text']}" for s in one["steps"])
         )
         for one in scenarios
     ]

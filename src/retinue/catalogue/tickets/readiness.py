@@ -44,12 +44,12 @@ class TaskReadiness(NamedTuple):
         facts: JsonMapping = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path}
         facts |= {"status": ticket.status} if ticket.status else {}
         facts |= {"estimated_hours": estimate} if estimate is not None else {}
-        facts["blockers"] = [
-            {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
-            | ({"status": one.status} if one.status else {})
-            for one in self.blockers
+        states: list[JsonMapping] = [{"status": one.status} if one.status else {} for one in self.blockers]
+        named = zip(self.blockers, states, strict=True)
+        blockers = [
+            {"type": one.kind, "ticket": one.ticket_id, "message": one.message, **state} for one, state in named
         ]
-        return facts
+        return facts | {"blockers": blockers}
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:

@@ -133,6 +133,11 @@ class Ticket:
         match = _HOURS.search(self.fields[key].value) if key in self.fields else None
         return float(match[1].replace(",", ".")) if match else None
 
+    def text_of(self, *keys: str) -> str:
+        """The text of its sections with these keys, without their headings."""
+        rows = self.rows
+        return "\n".join(row for one in self.sections if one.key in keys for row in rows[one.line : one.end])
+
     @property
     def rows(self) -> list[str]:
         """Its lines, without what ends them; the first is line 1."""
@@ -150,12 +155,8 @@ def read_progress(text: str) -> TicketProgress:
     percent, parts = _PERCENT.search(text), _FRACTION.search(text)
     bars = [match for match in _BAR.finditer(text) if len(match[0]) > 2]
     bar = max(bars, key=lambda match: len(match[0]), default=None)
-    return TicketProgress(
-        percent=int(percent[1]) if percent else None,
-        parts=(int(parts[1]), int(parts[2])) if parts else None,
-        bar=bar[0] if bar else "",
-        full=len(bar["full"]) if bar else 0,
-    )
+    share, (cells, full) = parts and (int(parts[1]), int(parts[2])), (bar[0], len(bar["full"])) if bar else ("", 0)
+    return TicketProgress(percent=int(percent[1]) if percent else None, parts=share, bar=cells, full=full)
 
 
 # Edits.
@@ -205,11 +206,8 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
 
     def change(before: bytes | None) -> bytes:
         if before is None or sha256(before).hexdigest() != ticket.digest:
-            raise InvalidInput(
-                f"`{ticket.path}` changed while it was being worked on.",
-                hint="Nothing was written. Run the command again.",
-                path=ticket.path,
-            )
+            message = f"`{ticket.path}` changed while it was being worked on."
+            raise InvalidInput(message, hint="Nothing was written. Run the command again.", path=ticket.path)
         text = edited_text(ticket.path, decode(before).text, edits)
         try:
             return encode(text, before) if edits else before

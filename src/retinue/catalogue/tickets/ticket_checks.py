@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from retinue.catalogue._prose import first_of
 from retinue.contract.finding import Finding
 from retinue.contract.lint.rules import make_finding
 
@@ -19,7 +20,7 @@ def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
     for ticket in tree.tickets:
         others = [f"`{path}`" for path in tree.same_id.get(ticket.ticket_id, ()) if path != ticket.path]
         if others:
-            message = f"{ticket.ticket_id} is also the id of {_first_few(others)}."
+            message = f"{ticket.ticket_id} is also the id of {first_of(others, _MOST_NAMED)}."
             fix = "Give one of them another id: what names this id means the first."
             findings.append(_finding("ticket/same-id", ticket, ticket.line, message, fix))
     return tuple(sorted(findings, key=lambda one: (one.file or "", one.line or 0, one.rule, one.message)))
@@ -27,13 +28,6 @@ def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
 
 def _finding(rule: str, ticket: Ticket, line: int, message: str, fix: str) -> Finding:
     return make_finding(rule, "", message, fix, file=ticket.path, line=line, column=1)
-
-
-def _first_few(names: Sequence[str]) -> str:
-    """The first few of `names`, each once."""
-    each = list(dict.fromkeys(names))
-    more = f" and {len(each) - _MOST_NAMED:,} more" if len(each) > _MOST_NAMED else ""
-    return f"{', '.join(each[:_MOST_NAMED])}{more}"
 
 
 def _links(tree: TicketTree) -> Iterator[Finding]:
@@ -45,10 +39,8 @@ def _links(tree: TicketTree) -> Iterator[Finding]:
         parent = tree.parents.get(key)
         expected = words.parents.get(ticket.kind)
         if parent is None and expected:
-            message = f"It does not say what {expected} it is part of."
-            yield _finding(
-                "ticket/missing-parent", ticket, line, message, f"Name it: `**Parent**: {words.ids[expected]}`."
-            )
+            message, fix = f"It does not say what {expected} it is part of.", f"`**Parent**: {words.ids[expected]}`"
+            yield _finding("ticket/missing-parent", ticket, line, message, f"Name it: {fix}.")
         elif parent is not None and parent != key and parent not in tree.by_id:
             message = f"{parent}, which it is part of, has no file."
             yield _finding("ticket/missing-parent", ticket, line, message, f"Create {parent}, or name another parent.")
@@ -61,17 +53,15 @@ def _links(tree: TicketTree) -> Iterator[Finding]:
             yield _finding("ticket/parent-differs", ticket, line, message, "Change the number, or the parent.")
         missing = [one for one in ticket.targets("child") if one.target not in tree.by_id]
         if missing:
-            message = f"It lists tickets that have no file: {_first_few([one.target for one in missing])}."
-            yield _finding(
-                "ticket/missing-child", ticket, missing[0].line, message, "Create the files, or unlist them."
-            )
+            message = f"It lists tickets that have no file: {first_of((one.target for one in missing), _MOST_NAMED)}."
+            fix = "Create the files, or unlist them."
+            yield _finding("ticket/missing-child", ticket, missing[0].line, message, fix)
         for relation in ("requires", "blocks"):
             for one in ticket.targets(relation):
                 if one.target not in tree.by_id and words.kind_of(one.target):
                     message = f"{one.target}, which it {relation}, has no file."
-                    yield _finding(
-                        "ticket/missing-dependency", ticket, one.line, message, "Create it, or name another."
-                    )
+                    fix = "Create it, or name another."
+                    yield _finding("ticket/missing-dependency", ticket, one.line, message, fix)
 
 
 def _circles(tree: TicketTree) -> Iterator[Finding]:
@@ -119,8 +109,11 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
                 message = f"It lists {one.target} as `{one.status}`, which says of itself `{child.status}`."
                 yield _finding("ticket/child-status", ticket, one.line, message, "Make both say what is true.")
         others = (*tree.children.get(key, ()), *tree.requires.get(key, ())) if ticket.status == "done" else ()
-        unfinished = [each for each in others if each in tree.by_id and tree.by_id[each].status not in FINISHED]
+        unfinished = [
+            each for each in dict.fromkeys(others) if each in tree.by_id and tree.by_id[each].status not in FINISHED
+        ]
         if unfinished:
             line = ticket.fields["status"].line
-            message = f"It is done, and these, which it is made of or waits for, are not: {_first_few(unfinished)}."
+            names = first_of(unfinished, _MOST_NAMED)
+            message = f"It is done, and these, which it is made of or waits for, are not: {names}."
             yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")

@@ -129,21 +129,12 @@ class _TicketReader:
             replace = (bar.bar, bar.right_bar)
             self.find("ticket/bar-differs", progress.line, message, f"Draw it {bar.right_bar}.", replace=replace)
         return Ticket(
-            path=self.path,
-            ticket_id=ticket_id,
-            kind=kind,
-            title=self.title,
-            line=self.title_line or 1,
-            status=status,
-            text=self.text,
-            digest=digest,
-            fields=self.fields,
-            sections=tuple(self._sections())[::-1],
-            checklist=tuple(self.checklist),
-            scenarios=tuple(self._scenarios()),
+            path=self.path, ticket_id=ticket_id, kind=kind, title=self.title, line=self.title_line or 1, status=status,
+            text=self.text, digest=digest, fields=self.fields, sections=tuple(self._sections())[::-1],
+            checklist=tuple(self.checklist), scenarios=tuple(self._scenarios()),
             references=tuple(self._related(ticket_id, kind)),
             findings=tuple(sorted(self.findings, key=lambda one: one.line or 0)),
-        )
+        )  # fmt: skip
 
     # Front matter.
 
@@ -288,17 +279,14 @@ class _TicketReader:
         match = _LABEL.match(text)
         is_bold = match and match["bold"] and (match["close"] or match["late"])
         key = self.vocabulary.field_of(match["label"]) if match and (is_bold or self.in_header) else None
-        if match is None or key is None:
-            if self.label_field and not is_bold and not is_item and self.label_field not in self.fields:
-                self._add_field(self.label_field, text.strip(), line)
-                return True
-            return False
-        value = match["value"].strip()
-        if value:
+        value = match["value"].strip() if match and key else ""
+        if key is None and self.label_field and not (is_bold or is_item or self.label_field in self.fields):
+            key, value = self.label_field, text.strip()
+        if key and value:
             self._add_field(key, value, line)
-        if key in _DEPENDENCIES and not value:
+        elif key in _DEPENDENCIES:
             self.relation = _DEPENDENCIES[key]
-        return True
+        return key is not None
 
     def _loose_gherkin(self, text: str, line: int) -> None:
         """A scenario outside of a block of code."""
@@ -332,22 +320,16 @@ class _TicketReader:
         return ids
 
     def _bad_id(self, text: str, line: int) -> None:
-        forms = ", ".join(self.vocabulary.ids.values())
-        self.find(
-            "ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", f"Write it like {forms}; `#` is a digit."
-        )
+        fix = f"Write it like {', '.join(self.vocabulary.ids.values())}; `#` is a digit."
+        self.find("ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", fix)
 
     # The whole.
 
     def _identify(self) -> str:
         """The id: what the front matter says, else the title, else the name of the file or of its folder."""
-        said = self.fields["id"].value if "id" in self.fields else ""
-        heading = re.sub(r"\A[\W_]+", "", self.title)
-        candidates = [
-            (self.fields["id"].line if said else 1, said),
-            (self.title_line or 1, heading),
-            (1, self.vocabulary.place_name(self.path)),
-        ]
+        stated, heading = self.fields.get("id"), re.sub(r"\A[\W_]+", "", self.title)
+        candidates = [(stated.line, stated.value)] if stated else []
+        candidates += [(self.title_line or 1, heading), (1, self.vocabulary.place_name(self.path))]
         ids = [(line, match[0]) for line, text in candidates if (match := self.vocabulary.name_start.match(text))]
         near = {match[0]: line for line, text in candidates if (match := self.vocabulary.near_id.match(text))}
         for text, line in near.items():
@@ -356,30 +338,23 @@ class _TicketReader:
         if not ids:
             return ""
         line, ticket_id = ids[0]
-        for _, other in ids[1:]:
-            if other != ticket_id:
-                message = (
-                    f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
-                )
-                self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
-                break
+        if other := next((one for _, one in ids if one != ticket_id), ""):
+            message = f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
+            self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
         self.title = heading.removeprefix(ticket_id).lstrip(_AFTER_ID) or self.title
         return ticket_id
 
     def _status(self) -> TicketStatus | None:
         field = self.fields.get("status")
         if field is None:
-            self.find(
-                "ticket/no-status", self.title_line or 1, "It says no status.", "Add `**Status**: 🔵 Not Started`."
-            )
+            fix = "Add `**Status**: 🔵 Not Started`."
+            self.find("ticket/no-status", self.title_line or 1, "It says no status.", fix)
             return None
         word, icon = self.vocabulary.status_by_word(field.value), self.vocabulary.status_by_icon(field.value)
         if word is None and icon is None:
             words = ", ".join(max(each, key=str.isascii) for each in self.vocabulary.statuses.values())
-            message = f"The status {field.value[:80]!r} is not known."
-            self.find(
-                "ticket/unknown-status", field.line, message, f"Write one of {words}, or add it to the vocabulary."
-            )
+            message, fix = f"The status {field.value[:80]!r} is not known.", f"Write one of {words}, or"
+            self.find("ticket/unknown-status", field.line, message, f"{fix} add it to the vocabulary.")
         elif word and icon and word != icon:
             old = min((one for one in self.vocabulary.icons if one in field.value), key=field.value.index)
             new = next((one for one, status in self.vocabulary.icons.items() if status == word), "")

@@ -17,15 +17,12 @@ from retinue.errors import InvalidInput, MissingFile
 
 from .ticket import Ticket
 from .ticket_checks import check_tickets
-from .ticket_tree import TicketTree, read_tickets
+from .ticket_tree import TicketTree, id_order, read_tickets
 
-_INCOMPLETE: Final = frozenset(
-    f"ticket/{rule}"
-    for rule in (
-        "unread", "too-long", "front-matter", "scenarios-unread", "encoding", "same-id", "bad-id", "parent-circle",
-        "dependency-circle",
-    )
-)  # fmt: skip
+_INCOMPLETE: Final = frozenset({
+    "ticket/unread", "ticket/too-long", "ticket/front-matter", "ticket/scenarios-unread", "ticket/encoding",
+    "ticket/same-id", "ticket/bad-id", "ticket/parent-circle", "ticket/dependency-circle",
+})  # fmt: skip
 """What keeps tickets from being judged whole."""
 _MOST_WARNINGS: Final = 5
 T = TypeVar("T")
@@ -103,18 +100,33 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
             recovery=finding.fix or "`retinue tickets check` says more.",
         )
     if len(serious) > _MOST_WARNINGS:
-        report.note(
-            f"{len(serious) - _MOST_WARNINGS:,} more files have such problems: `retinue tickets check` lists them."
-        )
+        count = f"{len(serious) - _MOST_WARNINGS:,} more files"
+        report.note(f"{count} have such problems: `retinue tickets check` lists them.")
+
+
+def tickets_below(tree: TicketTree, target: str) -> list[Ticket]:
+    """What `target` means with all that is part of it: a ticket or a folder, every ticket when it is empty.
+
+    Raises:
+        InvalidInput: It is neither.
+        MissingFile: There is no such ticket.
+    """
+    folder = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
+    is_all = folder in {"", "."}
+    inside = [one for one in tree.tickets if one.ticket_id and (is_all or one.path.startswith(f"{folder}/"))]
+    try:
+        top = None if is_all else find_ticket(tree, target)
+    except (InvalidInput, MissingFile):
+        if not inside:
+            raise
+        top = None
+    if top is None:
+        return sorted(inside, key=lambda one: (id_order(one.ticket_id), one.path))
+    return [top, *(tree.by_id[key] for key in tree.below(top.ticket_id) if key != top.ticket_id)]
 
 
 def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
-    """The ticket that `target` means: an id, a file or folder, or a branch whose name has the id of one.
-
-    Args:
-        tree: Whose.
-        target: What a caller wrote.
-        kinds: What it may be; anything when none is named.
+    """The ticket, of one of `kinds` if some are named, that an id, a file, a folder or a branch with an id means.
 
     Raises:
         InvalidInput: It is none of these, or the id of a ticket of another kind (K17).
@@ -132,9 +144,8 @@ def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
     if ticket is None and ticket_id:
         near = nearest(ticket_id, tree.by_id)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`retinue tickets next` lists those that are open."
-        raise MissingFile(
-            f"There is no ticket {ticket_id}.", hint=hint, path=target, detail={"suggestions": list(near)}
-        )
+        suggestions = {"suggestions": list(near)}
+        raise MissingFile(f"There is no ticket {ticket_id}.", hint=hint, path=target, detail=suggestions)
     if ticket is None:
         words.check_id(path)  # says which forms there are
         raise MissingFile(f"{path!r} is no ticket.", hint="Name one by its id.", path=target)

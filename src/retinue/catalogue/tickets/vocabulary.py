@@ -120,9 +120,8 @@ class TicketVocabulary(Model):
             raise InvalidInput("The ticket id is empty.", hint=f"Write it like {forms}.")
         actual = self.kind_of(ticket_id)
         if actual is None:
-            raise InvalidInput(
-                f"{ticket_id[:80]!r} is not a ticket id.", hint=f"Write it like {forms}; `#` is a digit."
-            )
+            hint = f"Write it like {forms}; `#` is a digit."
+            raise InvalidInput(f"{ticket_id[:80]!r} is not a ticket id.", hint=hint)
         if kind is not None and kind != actual:
             message = f"{ticket_id!r} is the id of a ticket of kind `{actual}`, not `{kind}`."
             raise InvalidInput(message, hint=f"Write it like {self.ids.get(kind, forms)}.")
@@ -248,19 +247,14 @@ def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
         return TicketVocabulary.model_validate({**values, **own})
     except ValidationError as error:
         findings = findings_of(error, rule="ticket/vocabulary")
-        raise InvalidDefinition(
-            f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}.",
-            hint="`retinue tickets init --vocabulary` writes one to begin with.",
-            path=OWN_VOCABULARY,
-            detail=as_detail(findings),
-        ) from None
+        message = f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}."
+        hint = "`retinue tickets init --vocabulary` writes one to begin with."
+        raise InvalidDefinition(message, hint=hint, path=OWN_VOCABULARY, detail=as_detail(findings)) from None
 
 
 def starter_files(folder: str, *, with_vocabulary: bool) -> dict[str, bytes]:
     """A tree of tickets to begin with: one of each kind below `folder`, by path; and the vocabulary to change."""
-    source = Path(__file__).with_name("starter")
-    files = {
-        f"{folder.rstrip('/')}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))
-    }
+    source, top = Path(__file__).with_name("starter"), folder.rstrip("/")
+    files = {f"{top}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))}
     files |= {OWN_VOCABULARY: DEFAULT_VOCABULARY} if with_vocabulary else {}
     return {path: place.read_bytes() for path, place in files.items()}
