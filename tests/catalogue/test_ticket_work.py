@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from retinue.agents.local import LocalContext
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue.tickets import Rubric, TicketTree, mask_names, read_rubric, read_tickets, read_vocabulary
-from retinue.catalogue.tickets.judgement import CriterionJudgement, judge_criteria
-from retinue.catalogue.tickets.ticket_work import find_ticket, run_on_tickets
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement, find_ticket, judge_criteria, run_on_tickets
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile

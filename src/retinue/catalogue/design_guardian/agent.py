@@ -11,8 +11,7 @@ from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import TicketTree, read_rubric
-from retinue.catalogue.tickets.judgement import judge_criteria
-from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
+from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, judge_criteria, run_on_tickets
 from retinue.contract.definition import ThinkingBounds
 from retinue.contract.task import Task
 from retinue.llm.models import Models

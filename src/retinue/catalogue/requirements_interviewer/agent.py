@@ -16,7 +16,7 @@ from retinue.catalogue._prose import code, code_block, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline, ensure_allowed, in_cancellable_thread
 from retinue.catalogue.tickets import TicketTree, check_tickets, read_rubric, read_ticket, read_tickets, read_vocabulary
-from retinue.catalogue.tickets.judgement import judge_criteria
+from retinue.catalogue.tickets.ticket_work import judge_criteria
 from retinue.contract.definition import ThinkingBounds
 from retinue.contract.event import Progress
 from retinue.contract.names import nearest

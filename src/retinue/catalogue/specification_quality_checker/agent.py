@@ -4,6 +4,7 @@ A model is asked for words that can take the place of vague ones; none may say a
 """
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -42,13 +43,7 @@ _NUMBER: Final = re.compile(
     r"|thousand|million|dozen|twice|half|hourly|daily|weekly|monthly)\b)(?:[ ]?(?:[^\W\d_]{1,12}|%))?",
     re.IGNORECASE,
 )
-_INSTRUCTIONS: Final = """\
-You make statements of a ticket exact, and answer with one JSON object only.
-- For each issue that the ticket itself lets you mend, give one rewrite, by the number of the issue.
-- `old` is a passage of the ticket, copied word for word, with the vague words in it; `new` takes its place.
-- Decide nothing that the ticket leaves open. Where a number, a limit, a message or a name is missing, write a blank
-  that says what is missing, such as <number of seconds>. A number that is not in the ticket is refused.
-"""
+_INSTRUCTIONS: Final = Path(__file__).with_name("rewrite.md").read_text(encoding="utf-8")
 
 
 class ProposedRewrite(Model):

@@ -11,8 +11,8 @@ from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, mask_names
-from retinue.catalogue.tickets.judgement import judge_criteria
 from retinue.catalogue.tickets.ticket import line_starts
+from retinue.catalogue.tickets.ticket_work import judge_criteria
 from retinue.catalogue.tickets.vocabulary import fold_words
 
 from .parameters import SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection

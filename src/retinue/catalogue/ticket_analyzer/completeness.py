@@ -1,7 +1,7 @@
 """How complete tickets are: a rubric as data, the checks that its criteria name, and scores by them (G2, K35)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,8 +12,8 @@ from pydantic import Field
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue.tickets import IssueSeverity, Rubric, Ticket, TicketSection, TicketTree, mask_names, read_rubric
-from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, points_of, stated_percent
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement
 from retinue.catalogue.tickets.vocabulary import fold_words
 from retinue.contract.model import Many, Model
 from retinue.errors import InvalidInput
@@ -198,7 +198,9 @@ class TicketScorer:
                 hint = f"Add `[[criteria.{kind}]]` to `.retinue/rubrics/{self.rubric.id}.toml`."
                 raise InvalidInput(message, hint=hint, path=ticket.path)
             checks = _TicketChecks(ticket, self, ticket.rows)
-            outcomes = {key: checks.run(one) for key, one in criteria.items()}
+            outcomes: dict[str, CheckOutcome] = {
+                key: getattr(checks, f"_{one.check}")(one) for key, one in criteria.items()
+            }
             self._scores[ticket.path, kind] = TicketScore(self, ticket, criteria, outcomes)
         return self._scores[ticket.path, kind]
 
@@ -210,10 +212,6 @@ class _TicketChecks:
     ticket: Ticket
     scorer: TicketScorer
     rows: list[str]
-
-    def run(self, criterion: RubricCriterion) -> CheckOutcome:
-        check: Callable[[RubricCriterion], CheckOutcome] = getattr(self, f"_{criterion.check}")
-        return check(criterion)
 
     def sections(self, keys: Sequence[str]) -> list[TicketSection]:
         """The sections of these kinds, the first named kind first."""

@@ -7,7 +7,7 @@ from pydantic import Field
 from retinue.agents.python import Choices
 from retinue.catalogue._report import ReportData
 from retinue.catalogue.tickets import IssueSeverity, RubricName
-from retinue.catalogue.tickets.readiness import BlockerKind
+from retinue.catalogue.tickets.ticket_checks import BlockerKind
 from retinue.catalogue.tickets.ticket_work import TicketTarget
 from retinue.contract.model import Completeness, Count, Many, Model
 

@@ -7,9 +7,8 @@ from typing import Final
 from retinue.catalogue._prose import first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue.tickets import IssueSeverity, Ticket, check_tickets, task_readiness
-from retinue.catalogue.tickets.judgement import CriterionJudgement
 from retinue.catalogue.tickets.ticket_progress import hours_of, stated_percent
-from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement, find_ticket
 from retinue.catalogue.tickets.vocabulary import FINISHED, fold_words
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping

@@ -121,11 +121,7 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
 
 
 def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
-    """What they change, as one unified diff.
-
-    Raises:
-        RetinueError: as `plan_edits`.
-    """
+    """What they change, as one unified diff; raises what `plan_edits` does."""
     planned = plan_edits(tree, edits)
     tickets = (ticket for ticket in tree.tickets if ticket.path in planned)
     updates = (FileUpdate(t.path, t.text, edited_text(t.path, t.text, planned[t.path])) for t in tickets)
@@ -135,8 +131,7 @@ def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
 def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[ProposedEdit]) -> tuple[str, ...]:
     """Make all of them, or none: when a file cannot be written, those before it are put back. Gives their paths.
 
-    Raises:
-        RetinueError: as `plan_edits` and `write_edits`.
+    Raises what `plan_edits` and `write_edits` do.
     """
     planned = plan_edits(tree, edits)
     for path in planned:
