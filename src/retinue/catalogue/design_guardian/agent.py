@@ -93,13 +93,11 @@ class DesignGuardian:
             questions, text, report, models=self.models, definition=DesignGuardian.definition, task=task, run=run
         )
         places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(ticket.rows, 1)]
-        unmet = [one for one in judgements.values() if not one.is_met]
-        for one in unmet:
+        nowhere = (reviewer.target, reviewer.target.line, "")
+        for one in (one for one in judgements.values() if not one.is_met):
             start = one.quotation.strip().partition("\n")[0] or "\n"  # which stands on no line
-            nowhere = (reviewer.target, reviewer.target.line, "")
             ticket, line, _ = next((place for place in places if start in place[2]), nowhere)
-            evidence = one.quotation or one.reason
-            reviewer.add(one.criterion, ticket, line, evidence, one.reason)
+            reviewer.add(one.criterion, ticket, line, one.quotation or one.reason, one.reason)
         report.figures["judgements"] = [one.to_json() for one in judgements.values()]
         report.figures["not_judged"] = [name for name in questions if name not in judgements]
         _report_issues(reviewer)

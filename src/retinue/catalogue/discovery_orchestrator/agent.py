@@ -30,6 +30,10 @@ _MATRIX: Final[Mapping[str, Mapping[str, str]]] = {
     "task": {"ticket_analyzer.task_readiness": "", "ticket_analyzer.ticket_completeness": ""},
 }  # fmt: skip
 """Whom to ask about what: the ticket itself, or each of its children of a kind."""
+InitiativeTarget = Annotated[str, Field(
+    max_length=400, pattern=r"^$|[0-9/\\]", json_schema_extra={"default": ""},  # filled in before it is called
+    description="The initiative, such as INIT-0001; empty for the only one.",
+)]  # fmt: skip
 _MOST_CHILDREN: Final = 12
 """Most children that an agent is asked about, one by one."""
 
@@ -57,19 +61,7 @@ class DiscoveryOrchestrator:
     """
 
     @retinue.skill(**_ASKS, **_SKILLS["initiative_gaps"])
-    async def initiative_gaps(
-        self,
-        run: RunContext,
-        target: Annotated[
-            str,
-            Field(
-                max_length=400,
-                pattern=r"^$|[0-9/\\]",
-                description="The initiative, such as INIT-0001; empty for the only one.",
-                json_schema_extra={"default": ""},  # filled in before it is called
-            ),
-        ],
-    ) -> Reply:
+    async def initiative_gaps(self, run: RunContext, target: InitiativeTarget) -> Reply:
         """Finds what an initiative lacks and where its epics are built too large.
 
         Use it before the epics of an initiative are written. Returns gaps, ready to write or blocked, and signs of

@@ -74,28 +74,13 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
         "quality_issues": [issue.to_json() for issue in issues],
         "metadata": {"agents_invoked": invoked, "agents_failed": failed},
     }  # fmt: skip
-    _describe(report, target, gaps=gaps, flags=flags, issues=issues, patterns=patterns)
-    return report.reply()
-
-
-def _describe(
-    report: SkillReport,
-    target: str,
-    *,
-    gaps: list[DiscoveryGap],
-    flags: list[DiscoveryIssue],
-    issues: list[DiscoveryIssue],
-    patterns: list[DiscoverySuggestion],
-) -> None:
-    """The same in sentences and tables."""
-    figures: JsonMapping = report.figures["summary"]
     counts = [plural(len(gaps), "gap"), plural(len(flags), "sign of overengineering", "signs of overengineering")]
     counts.append(plural(len(issues), "issue of quality", "issues of quality"))
     counts.append(plural(len(patterns), "pattern to use", "patterns to use"))
     report.add("discovery", f"{code(target) if target else 'No ticket'}: {', '.join(counts)}.")
     if gaps:
-        ready = f"{figures['ready_to_write']} can be written now, and {figures['blocked']} wait for something else"
-        report.add("discovery", f"Of the gaps, {ready}.")
+        of_gaps = f"{ready} can be written now, and {blocked} wait for something else"
+        report.add("discovery", f"Of the gaps, {of_gaps}.")
     lines = [(gap, gap.ticket_id or ", ".join(gap.missing_tickets), gap.fix or gap.description or "") for gap in gaps]
     rows = [(ticket, gap.type, gap.priority or "", gap.state, text) for gap, ticket, text in lines]
     report.add_table("Gaps", ("ticket", "type", "priority", "state", "what to do"), rows)
@@ -107,6 +92,7 @@ def _describe(
     rows = [(one.kind, one.name, place, one.reason or "") for one, place in zip(patterns, places, strict=True)]
     report.add_table("Patterns to use", ("kind", "name", "place", "reason"), rows)
     report.add_subjects([name for gap in gaps for name in (gap.ticket_id, *gap.missing_tickets)])
+    return report.reply()
 
 
 def _agent_of(part: str) -> str:

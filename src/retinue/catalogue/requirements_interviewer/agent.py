@@ -55,13 +55,10 @@ class RequirementsInterviewer:
 
     Use it when a ticket that is not there yet has to be worked out with somebody; not to judge one that is. Returns the
     ticket, how complete it is, and what is still to be asked.
-
-    Args:
-        models: Who judges whether an answer is vague; without them rules do.
     """
 
     def __init__(self, models: Models | None = None) -> None:
-        self.models = models
+        self.models = models  # who judges whether an answer is vague; without them rules do
 
     @retinue.skill(**_SKILL, **_SKILLS["initiative"])
     async def initiative(self, request: InitiativeRequest, task: Task, run: RunContext) -> Reply:

@@ -104,7 +104,6 @@ def ticket_text(interview: Interview, words: TicketVocabulary, new: NewTicket) -
 
 
 def _as_block(question: InterviewQuestion, entries: Sequence[str]) -> str:
-    """An answer as Markdown."""
     if not entries:
         return _NOTHING
     if question.form == "scenarios":

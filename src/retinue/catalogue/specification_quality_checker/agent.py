@@ -131,16 +131,14 @@ class SpecificationQualityChecker:
         issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
         said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
 
-        def refusal(one: ProposedRewrite) -> str:
-            """Why a rewrite does not hold; empty when it does."""
+        def refusal(one: ProposedRewrite) -> str:  # why it does not hold; empty when it does
             of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
             if not of_issue or one.old not in text:
                 return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
             invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
             return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
 
-        def objections(answer: _Rewrites) -> list[str]:
-            """Sent back only when nothing of it holds."""
+        def objections(answer: _Rewrites) -> list[str]:  # sent back only when nothing of it holds
             wrong = [f"Of the rewrites, {why}." for why in map(refusal, answer.rewrites) if why]
             return wrong if len(wrong) == len(answer.rewrites) else []
 

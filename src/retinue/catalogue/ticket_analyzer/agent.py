@@ -42,13 +42,10 @@ class TicketAnalyzer:
 
     Use it for questions about initiatives, epics, stories, tasks and bugs as tickets, by their ids; not for what
     commits or code say. Returns scores by a rubric, and what is missing with file, line and fix.
-
-    Args:
-        models: Who judges what rules cannot; without them that is listed as not judged.
     """
 
     def __init__(self, models: Models | None = None) -> None:
-        self.models = models
+        self.models = models  # who judges what rules cannot; without them that is listed as not judged
 
     @retinue.skill(output=StoryDeep, **_THINKS, **_SKILLS["story_deep"])
     async def story_deep(self, query: TicketQuery, task: Task, run: RunContext) -> Reply:
@@ -98,12 +95,10 @@ class TicketAnalyzer:
     async def _judge(
         self, review_of: Callable[[TicketScorer], StoryReview | TicketScore], task: Task, run: RunContext
     ) -> Reply:
-        def work(tree: TicketTree, *_: object) -> StoryReview | TicketScore:
-            return review_of(TicketScorer(tree, run.workspace))
-
         report, review = await run_on_tickets(
-            run, task.skill or "", work, subject=lambda one: one.ticket, with_relatives=True
-        )
+            run, task.skill or "", lambda tree, _, __: review_of(TicketScorer(tree, run.workspace)),
+            subject=lambda one: one.ticket, with_relatives=True,
+        )  # fmt: skip
         models, definition = self.models, TicketAnalyzer.definition
         judgements = await judge_criteria(
             review.to_judge, review.text, report, models=models, definition=definition, task=task, run=run

@@ -207,8 +207,6 @@ class TicketScorer:
 
 @dataclass(slots=True)
 class _TicketChecks:
-    """One ticket under the checks."""
-
     ticket: Ticket
     scorer: TicketScorer
     rows: list[str]

@@ -15,9 +15,8 @@ GHERKIN_START: Final = re.compile(
 GHERKIN_SCENARIO: Final = re.compile(r"Scenario(?: Outline| Template)?\s*(?:[0-9]+\s*)?:")
 """What a scenario outside of a block of code begins with; other words of Gherkin begin sentences of all kinds."""
 GHERKIN_STEP: Final = re.compile(r"(?:Given|When|Then|And|But)\b")
-_SCENARIO: Final = re.compile(
-    r"\s*(?:@\S+\s+)*(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:\s*(?P<name>.*)"
-)
+_HEAD: Final = r"(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
+_SCENARIO: Final = re.compile(rf"\s*(?:@\S+\s+)*{_HEAD}\s*(?P<name>.*)")
 _TITLE: Final = re.compile(r"\s*(?:#|@|$)")
 _LANGUAGE: Final = re.compile(r"\s*#\s*language\s*:")
 

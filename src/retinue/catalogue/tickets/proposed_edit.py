@@ -51,8 +51,7 @@ def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: st
 def edits_in(document: object) -> tuple[ProposedEdit, ...]:
     """The edits that an answer proposes, each once: in a list of them, or under `proposed_edits` at any depth.
 
-    Args:
-        document: Data as it comes out of JSON, or a text that is JSON or has it in a fence.
+    The answer is data as it comes out of JSON, or a text that is JSON or has it in a fence.
 
     Raises:
         InvalidInput: One of them is none.

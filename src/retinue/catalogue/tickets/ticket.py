@@ -85,9 +85,8 @@ class TicketProgress:
     @property
     def bar_differs(self) -> bool:
         """Whether the bar shows another cell than the percentage fills, rounded up or down."""
-        if self.percent is None or not self.bar:
-            return False
-        return abs(100 * self.full - self.percent * len(self.bar)) >= 100
+        off_by = 0 if self.percent is None else 100 * self.full - self.percent * len(self.bar)
+        return bool(self.bar) and abs(off_by) >= 100
 
     @property
     def right_bar(self) -> str:

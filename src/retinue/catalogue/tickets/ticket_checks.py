@@ -70,17 +70,15 @@ def _links(tree: TicketTree) -> Iterator[Finding]:
 
 
 def _circles(tree: TicketTree) -> Iterator[Finding]:
-    for rule, edges, what in (
-        ("ticket/parent-circle", {key: [parent] for key, parent in tree.parents.items()}, "part of each other"),
-        ("ticket/dependency-circle", tree.requires, "waiting for each other"),
-    ):
+    parents: Mapping[str, Sequence[str]] = {key: [parent] for key, parent in tree.parents.items()}
+    rules = ("parent", parents, "part of each other"), ("dependency", tree.requires, "waiting for each other")
+    for name, edges, what in rules:
         for circle in circles(edges):
             ticket = tree.by_id[circle[0]]
             more = f"… ({len(circle):,} in all) → " if len(circle) > _MOST_NAMED else ""
             message = f"These are {what}: {' → '.join(circle[:_MOST_NAMED])} → {more}{circle[0]}."
-            relation = "parent" if rule == "ticket/parent-circle" else "requires"
-            line = next((one.line for one in ticket.targets(relation)), ticket.line)
-            yield _finding(rule, ticket, line, message, "Take one of these links out.")
+            line = next((one.line for one in ticket.targets("parent" if edges is parents else "requires")), ticket.line)
+            yield _finding(f"ticket/{name}-circle", ticket, line, message, "Take one of these links out.")
 
 
 def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
@@ -106,7 +104,6 @@ def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
 
 
 def _statuses(tree: TicketTree) -> Iterator[Finding]:
-    """Statuses that other tickets belie."""
     for key, ticket in tree.by_id.items():
         for one in ticket.targets("child"):
             child = None if one.target in tree.same_id else tree.by_id.get(one.target)
@@ -122,9 +119,6 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
             names = first_of(unfinished, _MOST_NAMED)
             message = f"It is done, and these, which it is made of or waits for, are not: {names}."
             yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")
-
-
-# Which task can be started.
 
 
 class Blocker(NamedTuple):
@@ -158,12 +152,12 @@ class TaskReadiness(NamedTuple):
         facts: JsonMapping = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path}
         facts |= {"status": ticket.status} if ticket.status else {}
         facts |= {"estimated_hours": estimate} if estimate is not None else {}
-        states: list[JsonMapping] = [{"status": one.status} if one.status else {} for one in self.blockers]
-        named = zip(self.blockers, states, strict=True)
-        blockers = [
-            {"type": one.kind, "ticket": one.ticket_id, "message": one.message, **state} for one, state in named
+        facts["blockers"] = [
+            {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
+            | ({"status": one.status} if one.status else {})
+            for one in self.blockers
         ]
-        return facts | {"blockers": blockers}
+        return facts
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from itertools import pairwise
 from typing import Final, cast
 from urllib.parse import unquote
 
@@ -168,31 +169,25 @@ class _TicketReader:
     # The body.
 
     def _walk(self, tokens: Sequence[Token]) -> None:
-        cells: list[str] = []
-        head: list[str] = []
-        is_item, level, in_table, row_line = False, 0, False, 0
-        for token in tokens:
+        cells, head = list[str](), list[str]()
+        is_item, row_line = False, 0
+        for before, token in pairwise((Token("", "", 0), *tokens)):
             line = token.map[0] + 1 if token.map else 0
             match token.type:
-                case "heading_open":
-                    level = int(token.tag[1:])
                 case "list_item_open":
                     is_item = True
                 case "fence":
                     self._fence(token, line)
-                case "table_open" | "tr_open":
-                    in_table, cells = True, []
-                    head = [] if token.type == "table_open" else head
-                case "table_close":
-                    in_table = False
+                case "table_open":
+                    head = []
+                case "tr_open":
+                    cells = []
                 case "tr_close":
-                    if not head:
-                        head = cells
+                    head = head or cells
                     self._row(head, cells, row_line)
-                case "inline" if level:
-                    self._heading(level, token.content.strip(), line)
-                    level = 0
-                case "inline" if in_table:
+                case "inline" if before.type == "heading_open":
+                    self._heading(int(before.tag[1:]), token.content.strip(), line)
+                case "inline" if before.type in {"th_open", "td_open"}:
                     cells.append(token.content.strip())
                     row_line = line
                 case "inline":
@@ -289,7 +284,6 @@ class _TicketReader:
         return key is not None
 
     def _loose_gherkin(self, text: str, line: int) -> None:
-        """A scenario outside of a block of code."""
         if GHERKIN_SCENARIO.match(text):
             self.blocks.append(GherkinBlock([], is_fenced=False))
         self.blocks[-1].rows.append((line, text))

@@ -20,7 +20,7 @@ from retinue.contract.event import Progress
 from retinue.contract.finding import Finding
 from retinue.contract.model import Many, Model
 from retinue.contract.names import nearest
-from retinue.contract.result import Usage
+from retinue.contract.result import Usage, WarningType
 from retinue.contract.sanitize import check_branch_name
 from retinue.contract.task import Task
 from retinue.errors import InvalidInput, MissingFile, RetinueError
@@ -40,15 +40,10 @@ _MAX_TEXT: Final = 40_000
 _INSTRUCTIONS: Final = Path(__file__).with_name("judge.md").read_text(encoding="utf-8")
 T = TypeVar("T")
 
-TicketTarget = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=400,
-        pattern=r"[0-9/\\]",  # so that no other word of a goal is taken for it
-        description="The ticket: its id such as STORY-0001.2.3, its file or folder, or a branch that is named by it.",
-    ),
-]
+TicketTarget = Annotated[str, Field(
+    min_length=1, max_length=400, pattern=r"[0-9/\\]",  # so that no other word of a goal is taken for it
+    description="The ticket: its id such as STORY-0001.2.3, its file or folder, or a branch that is named by it.",
+)]  # fmt: skip
 
 
 async def run_on_tickets(
@@ -100,12 +95,10 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
         report.note(f"Not read, and not named as tickets: {first_of(others, _MOST_WARNINGS)}.")
     for finding in serious[:_MOST_WARNINGS]:
         place = f"{finding.file}:{finding.line}" if finding.line else str(finding.file)
-        report.warn(
-            "missing_data" if finding.rule == "ticket/unread" else "degraded_analysis",
-            f"{code(place)}: {quote(finding.message)}",
-            impact="What this file says is missing here, or may be meant for another.",
-            recovery=finding.fix or "`retinue tickets check` says more.",
-        )
+        kind: WarningType = "missing_data" if finding.rule == "ticket/unread" else "degraded_analysis"
+        impact = "What this file says is missing here, or may be meant for another."
+        recovery = finding.fix or "`retinue tickets check` says more."
+        report.warn(kind, f"{code(place)}: {quote(finding.message)}", impact=impact, recovery=recovery)
     if len(serious) > _MOST_WARNINGS:
         count = f"{len(serious) - _MOST_WARNINGS:,} more files"
         report.note(f"{count} have such problems: `retinue tickets check` lists them.")
@@ -161,9 +154,6 @@ def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
         message = f"{ticket.ticket_id or ticket.path} is a ticket of kind `{ticket.kind or 'unknown'}`."
         raise InvalidInput(message, hint=f"Name one like {wanted}.", path=target)
     return ticket
-
-
-# What a model judges.
 
 
 class CriterionJudgement(Model):
