@@ -1,6 +1,5 @@
 """The agent itself: takes a ticket, answers with a plan, and makes its result of what the agents of the plan found."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -14,22 +13,9 @@ from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run
 from retinue.contract.plan import Delegation, Plan
 from retinue.errors import InvalidInput
 
-from .gap_report import build_reply
+from .gap_report import MATRIX, build_reply
 from .parameters import Discovery
 
-_MATRIX: Final[Mapping[str, Mapping[str, str]]] = {
-    "initiative": {"ticket_analyzer.hierarchy_gaps": "", "design_guardian.epic_review": "epic"},
-    "epic": {
-        "ticket_analyzer.hierarchy_gaps": "", "pattern_discovery.focused_domain": "", "design_guardian.epic_review": "",
-        "specification_quality_checker.full_ticket": "",
-    },
-    "story": {
-        "ticket_analyzer.hierarchy_gaps": "", "ticket_analyzer.story_deep": "", "design_guardian.story_review": "",
-        "specification_quality_checker.full_ticket": "",
-    },
-    "task": {"ticket_analyzer.task_readiness": "", "ticket_analyzer.ticket_completeness": ""},
-}  # fmt: skip
-"""Whom to ask about what: the ticket itself, or each of its children of a kind."""
 InitiativeTarget = Annotated[str, Field(
     max_length=400, pattern=r"^$|[0-9/\\]", json_schema_extra={"default": ""},  # filled in before it is called
     description="The initiative, such as INIT-0001; empty for the only one.",
@@ -108,7 +94,7 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
         raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
     ticket = find_ticket(tree, target or ids[0], kind)
     nodes = list[Delegation]()
-    for name, child_kind in _MATRIX[kind].items():
+    for name, child_kind in MATRIX["asks"][kind].items():
         agent, _, skill = name.partition(".")
         children = [one for one in tree.parts(ticket.ticket_id) if one.kind == child_kind]
         targets, left_out = children[:_MOST_CHILDREN], [one.ticket_id for one in children[_MOST_CHILDREN:]]

@@ -3,7 +3,9 @@
 The answers are read as data that anybody may have written: what is absent or of another form is left out.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
@@ -23,13 +25,7 @@ M = TypeVar("M", bound=Model)
 
 _MOST_PATTERNS: Final = 10
 """Of each kind of pattern."""
-_MISSING: Final = {
-    "ticket_analyzer": "What is missing in the tickets, and which tasks can start, is not known.",
-    "pattern_discovery": "What exists already and could be used is not known.",
-    "design_guardian": "Whether something is built too large is not known.",
-    "specification_quality_checker": "Whether the text of the tickets is clear is not known.",
-}
-"""What is not known without an agent."""
+MATRIX: Final = tomllib.loads(Path(__file__).with_name("discovery.toml").read_text(encoding="utf-8"))
 
 
 def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
@@ -43,7 +39,7 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
             error = Unavailable("It brought nothing.", hint="Ask it again.")
             failures[agent] = fault = part.fault or Fault.from_error(error)
             message = f"{code(name.rpartition('.')[0])} failed: {quote(fault.message)}"
-            impact = _MISSING.get(agent, "Its part of the answer is missing.")
+            impact = MATRIX["not_known_without"].get(agent, "Its part of the answer is missing.")
             report.warn("missing_data", message, impact=impact, recovery=fault.hint or "Ask it again.")
         elif part.fault is not None:  # it looked, and there is nothing
             report.note(f"{code(name.rpartition('.')[0])}: {quote(part.fault.message)}")
@@ -53,15 +49,14 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
         return Reply(outcome="error", fault=first.model_copy(update={"message": message}))
     report.warnings += [warning for part in answers.values() for warning in part.warnings]
     failed = [agent for agent in invoked if not any(_agent_of(name) == agent for name in answers)]
-    data = {name: as_mapping(part.data) for name, part in answers.items() if part.useful}
-    gaps = _merged(gap for name, answer in data.items() for gap in _gaps(_agent_of(name), answer))
+    data = [(_agent_of(name), as_mapping(part.data)) for name, part in answers.items() if part.useful]
+    gaps = _merged(gap for agent, answer in data for gap in _gaps(agent, answer))
     flags = _each_once(
-        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, _agent_of(name))
-        for name, answer in data.items()
-        for issue in (as_mappings(answer.get("issues")) if "overall_assessment" in answer else ())
-    )
-    issues = _each_once(issue for name, answer in data.items() for issue in _issues(_agent_of(name), answer))
-    patterns = _each_once(one for name, answer in data.items() for one in _patterns(_agent_of(name), answer))
+        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, agent)
+        for agent, answer in data if "overall_assessment" in answer for issue in as_mappings(answer.get("issues"))
+    )  # fmt: skip
+    issues = _each_once(issue for agent, answer in data for issue in _issues(agent, answer))
+    patterns = _each_once(one for agent, answer in data for one in _patterns(agent, answer))
     blocked = sum(gap.is_blocked for gap in gaps)
     ready = sum(gap.ready is True and not gap.is_blocked for gap in gaps)
     report.figures = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -45,8 +45,7 @@ BASIS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCommit:
+class NamedCommit(NamedTuple):
     """A commit, what it touched, and whether the base has it."""
 
     sha: str

@@ -6,8 +6,8 @@ An edit keeps the words of the file's neighbours: a status is written as other t
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, get_args
+from dataclasses import replace
+from typing import Final, NamedTuple, get_args
 
 from retinue.catalogue._prose import code, code_block, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -51,8 +51,7 @@ def status_label(value: str, words: TicketVocabulary) -> str:
     return "" if value[len(label) :].lstrip()[:1].isalnum() else label
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
+class _Measure(NamedTuple):
     """How much of a whole is done; `most` is that with all that is begun."""
 
     done: float

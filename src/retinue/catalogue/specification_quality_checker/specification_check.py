@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -41,8 +41,7 @@ _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|\*|\Z)")
 _NEIGHBOUR: Final = re.compile(r"[\w'-]+|/")
 
 
-@dataclass(frozen=True, slots=True)
-class SpecStatement:
+class SpecStatement(NamedTuple):
     """A paragraph, an item, a row of a table or a step of a scenario, from `line` on."""
 
     raw: str
