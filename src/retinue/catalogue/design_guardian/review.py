@@ -171,8 +171,6 @@ class Reviewer:
             problem=reason or rule.problem, recommendation=rule.recommendation, judged_by="model" if reason else "rule",
         )  # fmt: skip
 
-    # Words.
-
     def _find_words(self, ticket: Ticket) -> None:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
         rubric, rows, id_pattern = self.rubric, ticket.rows, self.tree.vocabulary.reference
@@ -208,8 +206,6 @@ class Reviewer:
         """The lines of steps that are done, where the target is not."""
         return {one.line for one in ticket.checklist if one.is_done and self.target.status not in FINISHED}
 
-    # Scope.
-
     def _find_unasked(self, ticket: Ticket) -> None:
         """Steps of a task, or the task itself, that share no word with what its story asks for."""
         story = self.tree.parent(ticket.ticket_id)
@@ -241,8 +237,6 @@ class Reviewer:
                 self.in_scope.append(one_line(item.text))
             elif item.line not in ticked:
                 self.add("unasked-item", ticket, item.line, item.text)
-
-    # Abstractions.
 
     def _find_single_implementations(self) -> None:
         """Abstract classes with one concrete subclass, in the Python that the tickets hold or name."""

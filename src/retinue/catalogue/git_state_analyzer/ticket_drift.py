@@ -120,8 +120,6 @@ class TicketDrift:
             commits=commits[:_MAX_COMMITS], **place,
         )))  # fmt: skip
 
-    # The status of tickets.
-
     def label_for(self, status: TicketStatus, like: str) -> str:
         """How to write `status` where `like` stands now: with an icon or without, in the words of the tree."""
 
@@ -212,8 +210,6 @@ class TicketDrift:
         fix = f"List it as {STATUS_WORDS[status]}."
         self.add("child_status", problem, fix, ticket=parent, line=row.line, edit=(old, new))
 
-    # Progress.
-
     def _measures(self, ticket: Ticket) -> dict[str, _Measure]:
         """How much of it is done by the `count` of what it is made of, and by its `hours` where all have some."""
         by_id, rows = self.tree.by_id, ticket.targets("child")
@@ -255,8 +251,6 @@ class TicketDrift:
             new = _progress_text(field.value, one.percent, fractions, measures) if is_plain else ""
             fix = f"Write {new}." if new else "Write what is done."
             self.add("progress", problem, fix, ticket=ticket, line=field.line, edit=(field.value, new))
-
-    # Commits.
 
     def find_commits(self) -> None:
         """Commits that no ticket documents, and messages that say too little."""

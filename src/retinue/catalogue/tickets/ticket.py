@@ -158,9 +158,6 @@ def read_progress(text: str) -> TicketProgress:
     return TicketProgress(percent=int(percent[1]) if percent else None, parts=share, bar=cells, full=full)
 
 
-# Edits.
-
-
 class TicketEdit(NamedTuple):
     """`old`, which stands in a ticket's text from `start` on, becomes `new`."""
 

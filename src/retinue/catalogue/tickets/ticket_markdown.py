@@ -137,8 +137,6 @@ class _TicketReader:
             findings=tuple(sorted(self.findings, key=lambda one: one.line or 0)),
         )  # fmt: skip
 
-    # Front matter.
-
     def _front_matter(self, rows: Sequence[str]) -> int:
         """Read it, and give the number of its lines; 0 when there is none."""
         if rows[0].rstrip() != "---":
@@ -165,8 +163,6 @@ class _TicketReader:
             if key and words:
                 self._add_field(key, words, line)
         return end + 1
-
-    # The body.
 
     def _walk(self, tokens: Sequence[Token]) -> None:
         cells, head = list[str](), list[str]()
@@ -288,8 +284,6 @@ class _TicketReader:
             self.blocks.append(GherkinBlock([], is_fenced=False))
         self.blocks[-1].rows.append((line, text))
 
-    # What stands in a text.
-
     def _add_field(self, key: str, value: str, line: int) -> None:
         if key not in self.fields:
             at = self.rows[line - 1].find(value)
@@ -316,8 +310,6 @@ class _TicketReader:
     def _bad_id(self, text: str, line: int) -> None:
         fix = f"Write it like {', '.join(self.vocabulary.ids.values())}; `#` is a digit."
         self.find("ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", fix)
-
-    # The whole.
 
     def _identify(self) -> str:
         """The id: what the front matter says, else the title, else the name of the file or of its folder."""

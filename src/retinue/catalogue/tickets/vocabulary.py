@@ -66,8 +66,6 @@ class TicketVocabulary(Model):
                 above = self.parents.get(above or "")
         return self
 
-    # Ids.
-
     @cached_property
     def _id_patterns(self) -> Mapping[str, re.Pattern[str]]:
         """By kind, with a group for each number."""
@@ -166,8 +164,6 @@ class TicketVocabulary(Model):
         folder, _, name = path.rpartition("/")
         is_main = name.casefold() in {main.casefold() for main in self.main_files}
         return folder.rpartition("/")[2] if is_main else name.rpartition(".")[0]
-
-    # Words.
 
     @cached_property
     def _status_words(self) -> Sequence[tuple[str, TicketStatus]]:
