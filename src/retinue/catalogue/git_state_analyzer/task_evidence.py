@@ -312,8 +312,8 @@ def with_evidence(
             tickets = first_files(branch_ids[-1] if is_branch else target)
         if commits.cut_off and head.sha and not git.is_shallow():
             impact = "Tasks that say done, and that none of the commits read names, are not judged."
-            message, again = f"Older commits are missing: {commits.cut_off}.", "Allow more time, or ask again:"
-            recovery = f"{again} what was read is remembered."
+            message = f"Older commits are missing: {commits.cut_off}."
+            recovery = "Allow more time, or ask again: what was read is remembered."
             report.warn("incomplete_context", message, impact=impact, recovery=recovery)
         if not base:
             report.note("There is no main branch to measure against, so every commit counts as merged.")

@@ -333,5 +333,5 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
         lines = diff_edits(evidence.tree, drift.edits).splitlines()
         diff = first_of(lines, _MAX_DIFF, more="\n… {:,} more lines", separator="\n")
         report.appendix = code_block(diff, "diff")
-        ways = "`retinue tickets apply` makes these edits, and `retinue tickets sync --apply` asks and makes them."
-        report.note(ways)
+        applying = "`retinue tickets apply` makes these edits"
+        report.note(f"{applying}, and `retinue tickets sync --apply` asks and makes them.")

@@ -29,8 +29,8 @@ class HierarchySurvey:
     def __init__(self, scorer: TicketScorer, query: HierarchyQuery, deadline: RunDeadline) -> None:
         self.scorer, self.query, self.deadline = scorer, query, deadline
         self.tree, self.rubric = scorer.tree, scorer.rubric
-        kinds, every = _SCOPES.get(query.scope), tickets_below(self.tree, query.target)
-        chosen = every[:1] if query.scope == "single-ticket" and query.target.strip() else every
+        kinds, is_single = _SCOPES.get(query.scope), query.scope == "single-ticket"
+        chosen = tickets_below(self.tree, query.target, alone=is_single)
         self.tickets = [one for one in chosen if one.ticket_id and (kinds is None or one.kind in kinds)]
         self.gaps: dict[str, JsonMapping] = {}
         self.waiting: dict[str, list[str]] = {}

@@ -78,8 +78,9 @@ async def run_on_tickets(
 def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None, *, with_relatives: bool) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
     words, ids = tree.vocabulary, {ticket.path: ticket.ticket_id for ticket in tree.tickets}
-    wide = only.ticket_id if only is not None and with_relatives else ""
-    above, below = tree.ancestors(wide), set[str | None](tree.below(wide))
+    above, below = list[str](), set[str | None]()
+    if only is not None and with_relatives:
+        above, below = tree.ancestors(only.ticket_id), {*tree.below(only.ticket_id)}
     serious: list[Finding] = []
     others: list[str] = []
     for finding in check_tickets(tree):
@@ -104,8 +105,8 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
         report.note(f"{count} have such problems: `retinue tickets check` lists them.")
 
 
-def tickets_below(tree: TicketTree, target: str) -> list[Ticket]:
-    """What `target` means with all that is part of it: a ticket or a folder, every ticket when it is empty.
+def tickets_below(tree: TicketTree, target: str, *, alone: bool = False) -> list[Ticket]:
+    """What `target` means: a ticket, with all that is part of it unless `alone`; a folder; or all when it is empty.
 
     Raises:
         InvalidInput: It is neither.
@@ -122,7 +123,7 @@ def tickets_below(tree: TicketTree, target: str) -> list[Ticket]:
         top = None
     if top is None:
         return sorted(inside, key=lambda one: (id_order(one.ticket_id), one.path))
-    return [top, *(tree.by_id[key] for key in tree.below(top.ticket_id) if key != top.ticket_id)]
+    return [top, *(tree.by_id[key] for key in tree.below(top.ticket_id) if key != top.ticket_id and not alone)]
 
 
 def find_ticket(tree: TicketTree, target: str, *kinds: str) -> Ticket:
