@@ -272,6 +272,22 @@ StartRun: TypeAlias = Callable[[Orchestrator], Awaitable[StartedRun]]
 """Starts the run that a command is about."""
 
 
+def start_detached(project: Project, start: StartRun) -> str:
+    """Leave a run in the queue for a worker of the project's folder; gives its id when that is on the disk."""
+
+    async def main() -> str:
+        with Journal(user_paths.journal_file()) as journal:
+            place, judge = str(project.root), project.default_tier("medium")
+            opened = open_engine(project, project.workspace, journal=journal, model=judge, place=place, queues=True)
+            async with opened as orchestrator:
+                run = (await start(orchestrator)).run
+            if journal.failure is not None:
+                raise journal.failure
+            return run
+
+    return asyncio.run(main())
+
+
 @dataclass(frozen=True, slots=True)
 class FinishedSession:
     """A run that is over.
