@@ -152,7 +152,8 @@ class RunBudget:
             name, node = event.node, event.node.partition(RESERVED)[0] or event.node
             match event.body:
                 case NodeFinished(result) if name:
-                    node_usages.pop(node, None)
+                    told = node_usages.pop(node, [])
+                    lost_usage += told if result.usage is None else []  # it was stopped before it could say
                     lost_usage += [earlier.usage] if (earlier := results.get(name)) else []
                     results[name] = result
                 case UsageReported(usage):

@@ -115,7 +115,7 @@ class Executor:
         lost = self._run_budget.charge_earlier(self._request.spent, scope.events)
         if lost is not None:
             reason = "What failed, or was under way when the process died, has been charged to the budget."
-            scope.emit(Decision(GO_ON, reason, {"tokens": lost.tokens, "cost_usd": lost.known_usd}))
+            scope.emit(Decision(GO_ON, reason, {"usage": lost.to_json()}))
         scope.reserve(topological_order(self._request.plan.nodes))
         for node, decision in planning_decisions(self._request.plan):
             scope.emit(decision, node=node)

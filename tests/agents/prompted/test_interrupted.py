@@ -18,13 +18,13 @@ from retinue.agents.prompted import PromptedAgent, checkpoint
 from retinue.agents.python import agent as python_agent
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Effect
-from retinue.contract.event import Body, Message, NodeFinished, TurnsAdded, UsageReported
+from retinue.contract.event import Body, Event, Message, NodeFinished, TurnsAdded, UsageReported
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.llm.models import Models
-from retinue.llm.port import Request, ToolResults
+from retinue.llm.port import OnText, Request, Response, ToolResults
 from retinue.llm.scripted import Line, ScriptedModel, tool_call
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from retinue.tools.port import ToolOutput
@@ -33,6 +33,19 @@ from tests.agents.prompted.given import GIVES, Made, definition, skill, told, to
 
 DIES = object()
 """In a script: the process dies in the middle of this request, or of this tool call."""
+
+STOPS = object()
+"""In a script: the run is stopped in the middle of this request."""
+
+
+class Model(ScriptedModel):
+    """A model that never answers where its script stops the run."""
+
+    async def respond(self, request: Request, *, on_text: OnText | None = None) -> Response:
+        response = await super().respond(request, on_text=on_text)
+        if not response.turn.text and not response.turn.tool_calls:
+            await asyncio.Event().wait()
+        return response
 
 
 @dataclass
@@ -54,16 +67,18 @@ class Life:
     budget: Budget | None = None
     more: Callable[["Life"], Sequence[Agent]] = lambda _: ()
     asked: list[str] = field(default_factory=list[str])
-    models: dict[str, ScriptedModel] = field(default_factory=dict[str, ScriptedModel])
+    models: dict[str, Model] = field(default_factory=dict[str, Model])
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     copies: int = 0
+    stop: Callable[[], object] = lambda: None
+    events: Sequence[Event] = ()
 
     def __post_init__(self) -> None:
         self.journal = Journal(self.place)
         self.made = Made("made", self._use, effects=self.effects)
         self.made.spec = self.made.spec.model_copy(update={"idempotent": self.idempotent})
         for name, lines in self.scripts.items():
-            self.models[name] = ScriptedModel(self._script(lines), name=f"t:{name}", usd_per_million=1.0)
+            self.models[name] = Model(self._script(lines), name=f"t:{name}", usd_per_million=1.0)
 
     def die(self) -> None:
         """What is on the disk now is what the next process finds."""
@@ -84,6 +99,9 @@ class Life:
             if said is DIES:
                 self.die()
                 raise asyncio.CancelledError
+            if said is STOPS:
+                self.stop()
+                return ""
             return said
 
         return line
@@ -115,6 +133,8 @@ class Life:
             registry = Registry([*agents, *self.more(self)])
             async with InProcessEngine(workflows(registry), journal=self.journal, answerer=answerer) as engine:
                 orchestrator = Orchestrator(registry, engine)
+                loop = asyncio.get_running_loop()
+                self.stop = lambda: loop.create_task(engine.cancel(self.journal.list()[0].run))
                 if not self.journal.list():
                     return await orchestrator.run_task("boss", instruction="Do it", budget=self.budget)
                 return await engine.result(await engine.resume(self.journal.list()[0].run))
@@ -350,6 +370,17 @@ def test_an_answer_that_was_there_is_taken(tmp_path: Path) -> None:
     found, _ = lives(tmp_path, {"scripts": {"worker": ["One."]}}, {"scripts": {"worker": []}}, more=more)
     assert found[1].node_result.data == "One."
     assert found[1].models["worker"].requests == []
+
+
+def test_a_run_that_was_stopped_goes_on_too_and_its_cost_is_known(tmp_path: Path) -> None:
+    place = tmp_path / "journal.db"
+    first = Life(place, {"boss": [tool_call("made"), STOPS]})
+    assert first.run().outcome == "canceled"
+    second = Life(place, {"boss": ["Done."]})
+    result = second.run()
+    assert (result.content, second.made.calls) == ("Done.", [])
+    assert result.usage is not None
+    assert result.usage.requests == 3  # of the one that was stopped nobody knows more than that it was made
 
 
 def test_a_step_that_failed_begins_anew(tmp_path: Path) -> None:
