@@ -152,8 +152,8 @@ class RunBudget:
             name, node = event.node, event.node.partition(RESERVED)[0] or event.node
             match event.body:
                 case NodeFinished(result) if name:
-                    told = node_usages.pop(node, [])
-                    lost_usage += told if result.usage is None else []  # it was stopped before it could say
+                    reports = node_usages.pop(node, [])
+                    lost_usage += reports if result.usage is None else []  # it was stopped before it could say
                     lost_usage += [earlier.usage] if (earlier := results.get(name)) else []
                     results[name] = result
                 case UsageReported(usage):
@@ -167,9 +167,9 @@ class RunBudget:
         # A step that is kept is replayed, and charged then.
         lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
         lost_usage += [usage for usages in node_usages.values() for usage in usages]
-        lost = Usage.total(lost_usage)
-        self.close("", lost)
-        return lost
+        total = Usage.total(lost_usage)
+        self.close("", total)
+        return total
 
     @property
     def overhead_usage(self) -> Usage | None:

@@ -112,10 +112,10 @@ class Executor:
         """Run until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
-        lost = self._run_budget.charge_earlier(self._request.spent, scope.events)
-        if lost is not None:
+        usage = self._run_budget.charge_earlier(self._request.spent, scope.events)
+        if usage is not None:
             reason = "What failed, or was under way when the process died, has been charged to the budget."
-            scope.emit(Decision(GO_ON, reason, {"usage": lost.to_json()}))
+            scope.emit(Decision(GO_ON, reason, {"usage": usage.to_json()}))
         scope.reserve(topological_order(self._request.plan.nodes))
         for node, decision in planning_decisions(self._request.plan):
             scope.emit(decision, node=node)

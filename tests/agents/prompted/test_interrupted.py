@@ -435,3 +435,18 @@ def test_a_conversation_that_is_too_long_to_record_goes_on_unrecorded(
     assert "10,000 characters" in warning
     assert sum(len(str(body.turns)) for body in found[0].bodies(TurnsAdded)) < 10_000
     assert found[1].made.calls
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        TurnsAdded("c", 2, [{"answered": "after a hole"}]),
+        TurnsAdded("c", 1, [{"sung": "no turn"}]),
+        TurnsAdded("c", 1, [], {"traces": "no list"}),
+    ],
+)
+def test_a_record_with_a_hole_or_nonsense_in_it_is_not_continued(broken: TurnsAdded) -> None:
+    conversation = checkpoint.ConversationCheckpoint()
+    assert not conversation.replay([TurnsAdded("c", 0, [{"said": "Hi"}]), broken])
+    assert conversation == checkpoint.ConversationCheckpoint()
+    assert conversation.replay([TurnsAdded("c", 0, [{"said": "Hi"}])])

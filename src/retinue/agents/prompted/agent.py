@@ -108,7 +108,7 @@ class PromptedAgent:
         conversation = task.idempotency_key or task.id
         # A later attempt has all that in its checkpoint.
         earlier = [each for each in run.earlier_turns if each.conversation == conversation] if run.attempt < 2 else []
-        checkpoint.replay(earlier)
+        is_resumed = checkpoint.replay(earlier)
         checkpoint.toolset, tools = self._open_toolset(checkpoint.toolset)
         attempt = _Attempt(
             definition,
@@ -123,7 +123,7 @@ class PromptedAgent:
             checkpoint,
             tools,
             TurnRecorder(run, conversation, checkpoint),
-            is_resumed=bool(earlier),
+            is_resumed=is_resumed,
             unsupported=list(permissions.denied),
         )
         skills = attempt.add_tools()
@@ -205,7 +205,7 @@ class _Attempt:
             turns=turns,
             traces=self.checkpoint.traces,
             interrupted=self.checkpoint.interrupted,
-            on_change=lambda begun: self._record(executor, begun),
+            on_change=lambda place: self._record(executor, place),
         )
         self._record(executor)
         # How much to think: as the task says, else the definition.
@@ -319,14 +319,14 @@ class _Attempt:
         checkpoint.warnings = list(dict.fromkeys((*checkpoint.warnings, *self.unsupported)))
         write_checkpoint(self.run.checkpoint, checkpoint, owner=f"{self.definition.name}.{self.skill.name}")
 
-    def _record(self, executor: ToolExecutor, begun: str = "") -> None:
+    def _record(self, executor: ToolExecutor, call_place: str = "") -> None:
         """Record what is new, but for an answer: whether it is whole is seen when the conversation is over."""
         self._update_checkpoint(executor)
         checkpoint, usages = self.checkpoint, self.run.budget_tracker.usages[self.usage_start :]
         delegated = self.delegate_tool.usage if self.delegate_tool else None
         checkpoint.spent = Usage.total((self.spent_before, *usages, delegated))
         if not checkpoint.has_answer:
-            self.recorder.record(checkpoint, begun=begun)
+            self.recorder.record(checkpoint, call_place=call_place)
 
     def _update_checkpoint(self, executor: ToolExecutor) -> None:
         checkpoint = self.checkpoint

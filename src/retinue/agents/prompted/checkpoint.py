@@ -68,28 +68,31 @@ class ConversationCheckpoint:
             unapproved=dict(self.unapproved),
         )
 
-    def replay(self, events: Iterable[TurnsAdded]) -> None:
-        """Go on to where its process died, by what was recorded of it since this was written."""
+    def replay(self, events: Sequence[TurnsAdded]) -> bool:
+        """Go on to where its process died, by what was recorded since this was written; False when that cannot be."""
         turns, traces, spent = self.turns, list[Trace](), self.spent
         interrupted, files_read, files_written, unapproved = Counter[str](), list[str](), list[str](), list[str]()
         try:
             for event in events:
+                if event.start > len(turns):  # some of it was not recorded
+                    return False
                 notes = _NOTES.validate_json(dumps(event.notes))
                 turns = _join_added(turns[: event.start], turns_from_json(event.turns))
                 traces += notes.get("traces", ())
                 spent = notes.get("spent", spent)
-                interrupted.update(notes.get("begun", ()))
+                interrupted.update(notes.get("calls", ()))
                 files_read += notes.get("files_read", ())
                 files_written += notes.get("files_written", ())
                 unapproved += notes.get("unapproved", ())
         except (InvalidInput, ParseError, ValidationError):
-            return
+            return False
         self.turns, self.spent = turns, spent
         self.traces += traces
         self.interrupted.update(interrupted)
         self.files_read.update(dict.fromkeys(files_read))
         self.files_written.update(dict.fromkeys(files_written))
         self.unapproved.update(dict.fromkeys(unapproved))
+        return bool(events)
 
 
 class _StoredCheckpoint(TypedDict):
@@ -110,7 +113,7 @@ class _StoredNotes(TypedDict, total=False):
     files_read: list[str]
     files_written: list[str]
     unapproved: list[str]
-    begun: list[str]
+    calls: list[str]
     spent: Usage
 
 
@@ -180,7 +183,7 @@ class TurnRecorder:
         # Whether an answer at the end is recorded depends on how it ended; to record one again does no harm.
         self._last = checkpoint.copy(checkpoint.turns[:-1] if checkpoint.has_answer else checkpoint.turns)
 
-    def record(self, checkpoint: ConversationCheckpoint, *, begun: str = "") -> None:
+    def record(self, checkpoint: ConversationCheckpoint, *, call_place: str = "") -> None:
         """Record what is new in `checkpoint`, and the place of a tool call that is about to be made, if any."""
         last = self._last
         if self._size > MAX_RECORDED:
@@ -195,8 +198,8 @@ class TurnRecorder:
             notes["traces"] = [trace.to_json() for trace in traces]
         if checkpoint.spent is not None and checkpoint.spent != last.spent:
             notes["spent"] = checkpoint.spent.to_json()
-        if begun:
-            notes["begun"] = [begun]
+        if call_place:
+            notes["calls"] = [call_place]
         if not (added or notes or start < len(last.turns)):
             return
         facts, size = _storable({"turns": turns_to_json(added), "notes": notes})
@@ -222,16 +225,16 @@ def _split_added(before: Sequence[Turn], turns: Sequence[Turn]) -> tuple[int, tu
     return start, added
 
 
-def _join_added(turns: Sequence[Turn], added: Iterable[Turn]) -> tuple[Turn, ...]:
-    joined = list(turns)
+def _join_added(before: Sequence[Turn], added: Iterable[Turn]) -> tuple[Turn, ...]:
+    turns = list(before)
     for turn in added:
-        last = joined[-1] if joined else None
+        last = turns[-1] if turns else None
         if isinstance(turn, ToolResults) and isinstance(last, ToolResults):
             results = {each.id: each for each in (*last.results, *turn.results)}
-            joined[-1] = ToolResults(tuple(results.values()))
+            turns[-1] = ToolResults(tuple(results.values()))
         else:
-            joined.append(turn)
-    return tuple(joined)
+            turns.append(turn)
+    return tuple(turns)
 
 
 def _storable(data: JsonMapping) -> tuple[JsonMapping, int]:
