@@ -72,9 +72,7 @@ def test_a_run_that_waits_for_people_is_let_go_of_and_goes_back_to_the_queue_whe
 ) -> None:
     async def main() -> None:
         with at(tmp_path) as mine, at(tmp_path) as theirs:
-            async with InProcessEngine(
-                FLOWS, journal=mine, place="shop", waits_for_answers=True, parks=True
-            ) as worker:
+            async with InProcessEngine(FLOWS, journal=mine, place="shop", waits_for_answers=True, parks=True) as worker:
                 run = await worker.start(workflow, {})
                 assert await worker.wait_here(run) is None
                 asker = run if workflow == "asks" else f"{run}:below"

@@ -39,15 +39,18 @@ from retinue.cli.session import (
     with_module,
     workspace_of,
 )
+from retinue.contract.event import UsageReported
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
+from retinue.contract.result import Usage
 from retinue.engine.base import RunRecord
+from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, ParseError, UnknownName
-from retinue.orchestration.present.numbers import format_duration
+from retinue.orchestration.present.numbers import format_duration, usage_parts
 from retinue.orchestration.run_nodes import event_text
 
 _DAY_NS = 86_400 * 10**9
@@ -79,10 +82,16 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         result, rating = journal.result(record.run), journal.rating(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
         plan = _plan(journal, record.run) if result else None
+        spent: Usage | None = None
+        if result is None:  # what a result would say: each model call is told when it is settled
+            runs = (record.run, *journal.find(f"{record.run}{CHILD}"))
+            bodies = [event.body for each in runs for event in journal.events(each, limit=-1)]
+            spent = Usage.total(body.usage for body in bodies if isinstance(body, UsageReported))
         if explain and result and plan:
             result = with_explanation(result, plan, decisions_in(journal.events(record.run, limit=-1)))
     if form.as_json:
         facts = _facts(record) | ({"result": result.to_json()} if result else {})
+        facts |= {"usage": spent.to_json()} if spent else {}
         facts |= {"events": [event.to_json() for event in events]} if with_events else {}
         if rating is not None:
             comment = {"comment": rating.comment} if rating.comment else {}
@@ -101,6 +110,7 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(event_text(event.body))}"))
     if result is None:
         steps = f"{plural(len(record.finished_steps), 'result')} kept"
+        steps += "".join(f", {part}" for part in usage_parts(spent)) if spent else ""
         if record.stalled:
             echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {record.run}")
         else:

@@ -30,7 +30,7 @@ from retinue.cli.remote import mcp_servers, with_routed
 from retinue.cli.screen import LineScreen, Screen, is_interactive
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
-from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked
+from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked, TurnsAdded
 from retinue.contract.finding import Level
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model
@@ -468,7 +468,7 @@ class _RunRelay:
         if isinstance(body, NodeFinished) and not body.result.useful:
             worded = replace(event, body=NodeFinished(reword_result(body.result)))
         self._screen.update(event, self.nodes.apply(worded))
-        if self._lines is not None:
+        if self._lines is not None and not isinstance(body, TurnsAdded):  # whole conversations, for the journal alone
             self._lines.write(f"{json_line(process_cleaner().data(event.to_json()))}\n")
             self._lines.flush()
 
