@@ -303,9 +303,9 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
             unavailable = unavailable(*(self._object,) * asks_object)
         # Deriving schemas is slow, and only this differs between objects of one class.
         skill = self._skills.get(name)
-        if skill is None or skill.unavailable != (unavailable or ""):
+        if skill is None:
             skill = self._skills[name] = read_skill(entry, self._signature(name), unavailable=unavailable)
-        return skill
+        return skill.model_copy(update={"unavailable": unavailable or ""})
 
     @cached_property
     def _object(self) -> Any:
