@@ -25,10 +25,15 @@ from typing import Any, Final
 __all__ = ["Popen", "run", "stop"]
 
 _COMMAND: Final = [sys.executable, "-m", "retinue"]
-_PACKAGES: Final = ("cli", "catalogue", "orchestration", "tools")
+_PACKAGES: Final = ("cli", "catalogue", "dialects", "orchestration", "tools")
 """What is imported before the first command, with all that they import in turn."""
 _OTHERS: Final = ("rapidfuzz.fuzz",)
-_MODELS: Final = ("pydantic_ai.models.openai", "pydantic_ai.models.anthropic", "retinue.llm.pydantic_ai_model")
+_MODELS: Final = (
+    "anyio._backends._asyncio", "genai_prices.data", "genai_prices.validation", "openai.resources.chat",
+    "opentelemetry.propagate", "pydantic_ai.models.anthropic", "pydantic_ai.models.openai",
+    "pydantic_ai.providers.openai_compatible", "rapidfuzz.process", "retinue.agents.prompted.toolbox",
+    "retinue.llm.providers", "retinue.llm.pydantic_ai_model",
+)  # fmt: skip
 """What a server of its own imports for commands that have a model."""
 _READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_")
 """Variables that an interpreter reads when it starts: where one differs, a command cannot be forked."""
@@ -226,6 +231,8 @@ def _main(control: int, *modules: str) -> None:
             importlib.import_module(module.name)
     for name in modules:
         importlib.import_module(name)
+    for agent in importlib.import_module("retinue.catalogue").agents():
+        assert agent.definition
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
