@@ -35,6 +35,8 @@ _MODELS: Final = (
     "retinue.llm.providers", "retinue.llm.pydantic_ai_model",
 )  # fmt: skip
 """What a server of its own imports for commands that have a model."""
+_GOAL: Final = "Which tests are missing, and which files change most often?"
+"""What a server plans once: the schemas, words and patterns of the ready-made agents are read before a command needs them."""
 _READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_")
 """Variables that an interpreter reads when it starts: where one differs, a command cannot be forked."""
 _NOT_FORKED: Final = ("COVERAGE_", "TESTS_EXECUTE")
@@ -231,8 +233,8 @@ def _main(control: int, *modules: str) -> None:
             importlib.import_module(module.name)
     for name in modules:
         importlib.import_module(name)
-    for agent in importlib.import_module("retinue.catalogue").agents():
-        assert agent.definition
+    definitions = [agent.definition for agent in importlib.import_module("retinue.catalogue").agents()]
+    importlib.import_module("retinue.orchestration.reader.planner").Planner(definitions).plan(_GOAL)
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
