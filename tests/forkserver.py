@@ -4,6 +4,7 @@
 is executed as always; so is everything while coverage is measured, which only sees processes that start as such.
 """
 
+import atexit
 import gc
 import importlib
 import os
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -41,7 +43,9 @@ _READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_")
 """Variables that an interpreter reads when it starts: where one differs, a command cannot be forked."""
 _NOT_FORKED: Final = ("COVERAGE_", "TESTS_EXECUTE")
 _EXECUTED: Final[Any] = subprocess.Popen
-"""As something whose insides have no types."""
+_AT_EXIT: Final[Any] = atexit
+_THREADS: Final[Any] = threading
+"""As things whose insides have no types."""
 _servers: dict[tuple[str, ...], "_Server"] = {}
 _starting = threading.Lock()
 
@@ -226,6 +230,16 @@ def _become(words: list[str], folder: str, environment: dict[str, str], own_sess
         setattr(sys, f"__{name}__", new)
 
 
+def _end(code: int) -> None:
+    """End as an interpreter does, but for taking everything apart that was imported: that takes longer than a command."""
+    _THREADS._shutdown()
+    _AT_EXIT._run_exitfuncs()
+    gc.collect()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    os._exit(code)
+
+
 def _main(control: int, *modules: str) -> None:
     for folder in _PACKAGES:
         package = importlib.import_module(f"retinue.{folder}")
@@ -242,7 +256,13 @@ def _main(control: int, *modules: str) -> None:
         request = _serve(requests)
     if request:
         _become(*request)
-        runpy.run_module("retinue", run_name="__main__", alter_sys=True)
+        try:
+            runpy.run_module("retinue", run_name="__main__", alter_sys=True)
+        except SystemExit as ended:
+            if isinstance(ended.code, int):
+                with suppress(OSError, ValueError):  # a stream that takes nothing: the interpreter says so
+                    _end(ended.code)
+            raise
 
 
 if __name__ == "__main__":
