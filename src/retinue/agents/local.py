@@ -121,6 +121,9 @@ class LocalContext:
         self.events.append(event)
         log_event(event)
 
+    async def commit(self) -> None:
+        """Nothing: `events` is all there is."""
+
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""
         return self._outside.clock()

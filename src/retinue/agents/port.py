@@ -126,6 +126,10 @@ class RunContext(Protocol):
         """Record an event of this node."""
         ...
 
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded: before something that must not happen twice unknown."""
+        ...
+
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""
         ...

@@ -11,7 +11,19 @@ from retinue.cli import user_paths
 from retinue.cli.app import Exit
 from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
-from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
+from retinue.cli.output import (
+    cut_to_screen,
+    echo,
+    echo_err,
+    echo_json,
+    json_text,
+    label,
+    minute_text,
+    plural,
+    present,
+    safe,
+    safe_lines,
+)
 from retinue.cli.project import Project, open_project, report_notes
 from retinue.cli.questions import answer_in, ask_person
 from retinue.cli.remote import with_remote
@@ -82,6 +94,7 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         result, rating = journal.result(record.run), journal.rating(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
         plan = _plan(journal, record.run) if result else None
+        questions = journal.questions(record.run) if record.lifecycle == "input_required" else ()
         spent: Usage | None = None
         if result is None:  # what a result would say: each model call is told when it is settled
             runs = (record.run, *journal.find(f"{record.run}{CHILD}"))
@@ -113,6 +126,12 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         steps += "".join(f", {part}" for part in usage_parts(spent)) if spent else ""
         if record.stalled:
             echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {record.run}")
+        elif record.lifecycle == "submitted":
+            echo_err(f"It is in the queue; {steps}. `retinue worker` in its folder runs it.")
+        elif record.lifecycle == "input_required":
+            for each in questions:
+                echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}")
+            echo_err(f"It waits for an answer; {steps}. Answer with: retinue runs answer {record.run}")
         else:
             echo_err(f"It is still running; {steps}.")
         return
@@ -309,4 +328,8 @@ def _state(record: RunRecord) -> tuple[str, str]:
         return "damaged", "red"
     if record.stalled:
         return "stalled", "yellow"
+    if record.lifecycle == "submitted":
+        return "queued", "cyan"
+    if record.lifecycle == "input_required" and record.outcome is None:
+        return "waits for an answer", "yellow"
     return ("working", "cyan") if record.lifecycle == "working" else ending_text(record.outcome)

@@ -205,6 +205,13 @@ class WorkflowScope(Protocol):
         """
         ...
 
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded. Allowed inside steps too.
+
+        Worth its time before something that must not happen twice unknown.
+        """
+        ...
+
     async def now(self) -> int:
         """Nanoseconds since 1970 UTC; the same value on a replay."""
         ...

@@ -203,6 +203,10 @@ class Journal:
         )
         self._writer.call(lambda connection: connection.execute(query, values) and None)
 
+    def commit(self, run: str, epoch: int, then: Then) -> None:
+        """Only call `then`, when everything recorded so far is on the disk, or never will be."""
+        self._writer.append(Entry(_root(run), epoch, (), then=then))
+
     def note(self, run: str, number: int, note: Note, at_ns: int, epoch: int = 1) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note

@@ -25,6 +25,8 @@ from retinue.contract.event import (
     NodeStarted,
     QuestionAnswered,
     QuestionAsked,
+    TurnsAdded,
+    UsageReported,
 )
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
@@ -138,7 +140,7 @@ def _wake(waiters: Sequence["asyncio.Future[None]"]) -> None:
             waiter.set_result(None)
 
 
-_ESSENTIAL: Final = (NodeStarted, NodeFinished, QuestionAsked, QuestionAnswered)
+_ESSENTIAL: Final = (NodeStarted, NodeFinished, QuestionAsked, QuestionAnswered, TurnsAdded, UsageReported)
 """What resuming and following a run depend on."""
 
 
@@ -404,6 +406,14 @@ class LiveRun:
         if replay is not None and asyncio.current_task() is self.task and replay.repeats(body, node, attempt):
             return
         self.log.record(body, node, attempt)
+
+    async def commit(self) -> None:
+        """See `Scope.commit`."""
+        if self._host.journal is not None and not self.log.silent:
+            committed = self._loop.create_future()
+            settle = partial(_wake, (committed,))
+            self._host.journal.commit(self.run, self.log.history.epoch, lambda _: self._host.in_loop(settle))
+            await committed
 
     async def now(self) -> int:
         """See `Scope.now`."""

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
-from retinue.contract.event import KINDS, Body, Event, NodeFinished, NodeStarted, QuestionAnswered, QuestionAsked
+from retinue.contract.event import (
+    KINDS,
+    Body,
+    Event,
+    NodeFinished,
+    NodeStarted,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnsAdded,
+)
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
@@ -179,7 +188,7 @@ class HistoryReplay:
         self._event_counts = Counter(
             _key(event.body, event.node, event.attempt)
             for event in history.events
-            if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered)
+            if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered | TurnsAdded)
         )
         self._questions = pending_questions(history.events)
         self._renewed = False

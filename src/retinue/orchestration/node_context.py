@@ -72,6 +72,7 @@ class RunServices:
 
     Attributes:
         emit: Records an event of a node: body, node, attempt.
+        commit: Waits until everything emitted so far is recorded.
         request: What the run was started with; its nodes share its budget.
         deadline: When the run must be over.
         tracker: What the models of this run may still spend.
@@ -86,6 +87,7 @@ class RunServices:
     run: str
     call: AgentCaller
     emit: Callable[[Body, str, int], None]
+    commit: Callable[[], Awaitable[None]]
     request: RunRequest
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     tracker: BudgetTracker = field(default_factory=BudgetTracker)
@@ -213,6 +215,10 @@ class NodeContext:
         elif self._inner and self.waits_for is None:
             facts = {name: getattr(body.result, name) for name in _DELEGATED_FIELDS}
             self._services.emit(DelegationFinished(Result(**facts)), self.node, self.attempt)
+
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded."""
+        await self._services.commit()
 
     def _report_usage(self, usage: Usage) -> None:
         self.emit(UsageReported(usage))

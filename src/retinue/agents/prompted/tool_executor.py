@@ -237,6 +237,7 @@ class ToolExecutor:
             self.unapproved[message] = None
             raise AccessDenied(message, hint="Find out what it has done before you go on.")
         self._on_change(place)
+        await self._run.commit()
 
     async def _ask_approval(
         self,
