@@ -16,7 +16,7 @@ from retinue.orchestration.run_nodes import NodeState, RunNode, RunNodes
 
 _QUIET_S: Final = 1.0
 """Without a terminal, what ends sooner is not shown."""
-_WORDS: Final[dict[NodeState, str]] = {
+NODE_WORDS: Final[dict[NodeState, str]] = {
     "waiting": "waits", "working": "works", "asking": "asks", "success": "done", "partial": "partly done",
     "error": "failed", "canceled": "not done",
 }  # fmt: skip
@@ -86,7 +86,7 @@ class LineScreen(Screen):
     def _print_node(self, node: RunNode) -> None:
         took_s = time.monotonic() - self._began
         about = safe(node.note if node.note and node.state != "success" else node.title)
-        line = f"{node.agent} {_WORDS[node.state]}: {about[:160]}"
+        line = f"{node.agent} {NODE_WORDS[node.state]}: {about[:160]}"
         if line != self._last:  # several events may say the same of a node
             echo_err(f"{took_s:6.1f} s  {line}")
         self._last = line

@@ -17,6 +17,7 @@ from retinue.agents.definition_files import register_files
 from retinue.agents.definition_folders import DefinitionFolder
 from retinue.agents.registry import Registry
 from retinue.cli import user_paths
+from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo, echo_err, echo_json, plural, reserve_stdout, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.session import active_path, open_engine, with_module
@@ -82,7 +83,8 @@ def serve_agents(
     )
 
     async def main() -> None:
-        with Journal(user_paths.journal_file()) as journal, reserve_stdout() as stdout:
+        journal_file, environment = user_paths.journal_file(), settings.get("run.environment")
+        with Journal(journal_file) as journal, fault_log(settings), reserve_stdout() as stdout:
             engine = open_engine(
                 project,
                 project.workspace,
@@ -96,7 +98,7 @@ def serve_agents(
             )
             async with engine as orchestrator:
                 if stdio:
-                    await serve_stdio(orchestrator, admission, local_key, stdout)
+                    await serve_stdio(orchestrator, admission, local_key, stdout, environment=environment)
                     return
                 await run_server(
                     orchestrator,
@@ -110,6 +112,7 @@ def serve_agents(
                     grpc_port=grpc_port,
                     push_networks=push_networks,
                     card_key=card_key,
+                    environment=environment,
                     on_ready=partial(_report_ready, opened, grpc_port),
                 )
 

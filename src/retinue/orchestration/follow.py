@@ -9,7 +9,8 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Final, cast
+from heapq import merge
+from typing import TYPE_CHECKING, Final, cast
 
 from retinue.contract.event import Event, NodeFinished, NodeStarted
 from retinue.engine.base import Engine
@@ -17,6 +18,9 @@ from retinue.engine.ids import CHILD
 from retinue.engine.run_history import is_kept
 from retinue.errors import InvalidInput, UnknownName
 from retinue.orchestration.run_request import RESERVED
+
+if TYPE_CHECKING:
+    from retinue.engine.journal import Journal
 
 MAX_CURSOR_LENGTH: Final = 8192
 """Characters of a cursor's text."""
@@ -137,6 +141,18 @@ async def follow_run(
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def recorded_events(journal: "Journal", run: str) -> list[Event]:
+    """All that a journal has of a run and of its child runs so far, in the order in which it happened.
+
+    Raises:
+        ParseError: Something in it cannot be read.
+    """
+    events = journal.events(run, limit=-1)
+    names = dict.fromkeys(event.node for event in events if _starts_child(event))
+    children = [recorded_events(journal, f"{run}{CHILD}{name}") for name in names]
+    return list(merge(events, *children, key=lambda event: event.at_ns))
 
 
 def _starts_child(event: Event) -> bool:
