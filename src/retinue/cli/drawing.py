@@ -267,7 +267,6 @@ class TreeScreen(Screen):
             self._ticking.cancel()
             self._ticking = None
         if self._nodes is not None:
-            self._nodes.close()
             self._hide()
             self._console.print()
             self._nodes = None

@@ -405,6 +405,36 @@ async def _run_session(
     )
 
 
+def follow_session(run: str, plan: Plan, form: Form) -> FinishedSession:
+    """Show a run that another process works on, from its beginning until it ends. Ctrl-C leaves it alone.
+
+    Raises:
+        Canceled: The user wants to see no more.
+        Unavailable: Its process died before it ended.
+    """
+    screen = screen_for(form)
+
+    async def follow(journal: Journal, lines: IO[str] | None) -> FinishedSession:
+        async with InProcessEngine({}, journal=journal) as engine:
+            relay = _RunRelay(engine, StartedRun(run, plan), screen, lines)
+            await relay.follow()
+            result = reword_result(await engine.result(run))
+        warnings, decisions = tuple(relay.nodes.warnings), tuple(relay.decisions)
+        return FinishedSession(
+            run, plan, result, relay.agent_result, warnings, interrupted=False, recorded=True, decisions=decisions
+        )
+
+    with contextlib.ExitStack() as stack:
+        data = stack.enter_context(reserve_stdout())
+        journal = stack.enter_context(Journal(user_paths.journal_file()))
+        stack.callback(screen.end)
+        try:
+            return asyncio.run(follow(journal, data if form.as_jsonl else None))
+        except KeyboardInterrupt:
+            hint = f"Follow it again with `retinue runs follow {run}`."
+            raise Canceled(f"Run `{run}` goes on without being followed.", hint=hint) from None
+
+
 class _RunRelay:
     """Passes on what happens in a run and in its child runs: to the screen, and as lines to whoever reads them.
 
@@ -450,6 +480,7 @@ class _RunRelay:
         async with contextlib.aclosing(follow_run(self._engine, run, after=RunCursor(last))) as events:
             async for each in events:
                 self._relay(each.event)
+        self.nodes.close()
 
     def _relay(self, event: Event) -> None:
         body = event.body

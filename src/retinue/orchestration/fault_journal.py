@@ -33,6 +33,7 @@ from retinue.engine.base import Engine
 from retinue.engine.ids import CHILD
 from retinue.errors import FaultCode
 from retinue.orchestration.follow import follow_run
+from retinue.orchestration.present.numbers import format_duration, usage_parts
 from retinue.orchestration.run_nodes import node_path
 from retinue.orchestration.run_request import RESERVED
 
@@ -90,6 +91,33 @@ class FaultEntry:
     def persistence(self) -> Persistence:
         """Its sort, beside the code."""
         return "fatal" if self.is_fatal else "transient" if self.fault.retryable else "permanent"
+
+    @property
+    def who(self) -> str:
+        """The step and whom it asked: `n2/a singer.sing`."""
+        return " ".join(filter(None, (self.path or "the run", ".".join(filter(None, (self.agent, self.skill))))))
+
+    def post_mortem(self, started_ns: int) -> dict[str, list[str]]:
+        """What failed, when, what was tried, what it cost, and what to do next (A14), in words.
+
+        Args:
+            started_ns: When its run began.
+        """
+        when = datetime.fromtimestamp(self.at_ns / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        after = f"{when}, {format_duration(max(0, self.at_ns - started_ns))} after the start"
+        spent = [] if self.duration_ns is None else [format_duration(self.duration_ns)]
+        spent += usage_parts(self.usage) if self.usage is not None else ()
+        texts = {
+            "failed": [f"{self.fault.code}, {self.persistence}: {self.fault.message}"],
+            "when": [f"{after}{f', attempt {self.attempt}' if self.attempt else ''}"],
+            "tried": self.steps,
+            "cost": [", ".join(spent) or "not measured"],
+            "status": [": ".join(filter(None, (self.status, self.resolution)))],
+        }
+        if self.status == "ERROR":
+            again = f"When it is mended, continue with `retinue runs resume {self.run}`."
+            texts["next"] = [*filter(None, (self.fault.hint, *self.fault.suggestions)), again]
+        return texts
 
     def to_json(self) -> JsonMapping:
         """The entry as an error journal has it (H30); what nobody knows is left out."""

@@ -123,6 +123,11 @@ class RunNode:
         """It has come to something, good or bad."""
         return self.state in _FINAL_STATES
 
+    @property
+    def duration_ns(self) -> int | None:
+        """How long it took; None until it has ended."""
+        return None if self.started_ns is None or self.ended_ns is None else max(0, self.ended_ns - self.started_ns)
+
     def to_json(self) -> JsonMapping:
         """This node and its children as JSON; what is empty is left out."""
         facts: JsonMapping = {
