@@ -1,6 +1,7 @@
 """The log of faults on this computer (H30): a file of JSON lines that is rotated and never stops a run."""
 
 import contextlib
+import json
 import logging
 import os
 from collections.abc import Generator
@@ -24,8 +25,14 @@ class FaultFile(RotatingFileHandler):
     It is open only while a line is written, because several processes may write to it and rotate it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, environment: str) -> None:
+        path = user_paths.fault_log_file(environment)
         super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8", delay=True)
+        self._environment = environment
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The fault that a record is about, as JSON."""
+        return json.dumps({**vars(record)["fault"], "environment": self._environment})
 
     def _open(self) -> TextIOWrapper:
         Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -52,7 +59,7 @@ def fault_log(settings: Settings) -> Generator[None]:
     if not settings.get("run.fault_log"):
         yield
         return
-    handler = FaultFile(user_paths.fault_log_file(settings.get("run.environment")))
+    handler = FaultFile(settings.get("run.environment"))
     FAULT_LOGGER.addHandler(handler)
     try:
         yield

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import merge
 from typing import Final, Self
 
 from retinue.cli import user_paths
@@ -16,7 +17,7 @@ from retinue.engine.ids import CHILD
 from retinue.engine.journal import Journal
 from retinue.errors import InvalidInput, ParseError, UnknownName
 from retinue.orchestration.fault_journal import FaultEntry, FaultJournal
-from retinue.orchestration.follow import recorded_events
+from retinue.orchestration.follow import starts_child
 from retinue.orchestration.present.numbers import format_cost, format_duration
 from retinue.orchestration.run_nodes import NodeState, RunNode, RunNodes
 
@@ -57,6 +58,14 @@ def plan_of(journal: Journal, run: str) -> Plan:
         raise ParseError(message, hint="Start it again.", detail={"reason": str(error)[:500]}) from None
 
 
+def recorded_events(journal: Journal, run: str) -> list[Event]:
+    """All that a run and its child runs have recorded so far, in the order in which it happened."""
+    events = journal.events(run, limit=-1)
+    names = dict.fromkeys(event.node for event in events if starts_child(event))
+    children = [recorded_events(journal, f"{run}{CHILD}{name}") for name in names]
+    return list(merge(events, *children, key=lambda event: event.at_ns))
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
     """A run with its child runs, as far as it got.
@@ -82,7 +91,8 @@ class RecordedRun:
             ParseError: Its record cannot be read.
         """
         record, plan, events = journal.get(run), plan_of(journal, run), recorded_events(journal, run)
-        invocation = invocation_in(plan) or Invocation(verb="serve" if "door" in record.labels else "")
+        other = Invocation(verb="serve" if "door" in record.labels else "", environment="")
+        invocation = invocation_in(plan) or other
         faults = FaultJournal(run, plan.to_json(), command=invocation.verb, environment=invocation.environment)
         nodes = RunNodes(run, plan)
         for event in events:
@@ -125,7 +135,8 @@ class RecordedRun:
             texts = [f"{entry.fault.code}: {entry.fault.message} [{entry.status}]" for entry in self.faults_of(path)]
             texts += [f"{one.move}: {one.reason}" for one in node.decisions if one.move not in _ROUTINE]
             notes.append([f"{indent}    {safe(text)}" for text in texts])
-        for line, below in zip(table(_HEADS, rows, right=_HEADS[3:7]), notes, strict=True):
+        lines = table(_HEADS, rows, right=_HEADS[3:7]) if rows else ()
+        for line, below in zip(lines, notes, strict=False):
             yield line
             if with_notes:
                 yield from below

@@ -125,9 +125,10 @@ def show_run(*, run: str | None, with_events: bool, with_faults: bool, explain: 
         draw(result, root=workspace_of(plan))
     echo_err(summary_line(result))
     if whole.faults and not with_faults:
-        open_count = sum(entry.status != "RESOLVED" for entry in whole.faults)
-        state = f"{open_count:,} not resolved" if open_count else "resolved"
-        echo_err(f"{plural(len(whole.faults), 'fault')}, {state}. What was tried, and what to do: retinue runs show {name} --faults")
+        left = sum(entry.status != "RESOLVED" for entry in whole.faults)
+        state = f"{left:,} not resolved" if left else "resolved"
+        hint = f"What was tried, and what to do: retinue runs show {name} --faults"
+        echo_err(f"{plural(len(whole.faults), 'fault')}, {state}. {hint}")
     if rating is not None:
         comment = f": {safe(rating.comment)}" if rating.comment else ""
         echo_err(f"rated {rating.verdict} on {minute_text(rating.at_ns)}{comment}")

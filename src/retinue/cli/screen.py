@@ -42,8 +42,8 @@ class Screen:
         """Make room for a question."""
         yield
 
-    def end(self) -> None:
-        """The run has ended. Called once or more, whether it began or not."""
+    def end(self, *, is_over: bool = True) -> None:
+        """Nothing more is shown: the run is over, or goes on unseen. Called once or more, whether it began or not."""
 
 
 class LineScreen(Screen):
@@ -72,8 +72,9 @@ class LineScreen(Screen):
         if self._is_printing and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
             self._print_node(node)
 
-    def end(self) -> None:
+    def end(self, *, is_over: bool = True) -> None:
         """Say no more."""
+        del is_over
         if self._timer is not None:
             self._timer.cancel()
 

@@ -83,8 +83,7 @@ def serve_agents(
     )
 
     async def main() -> None:
-        journal_file, environment = user_paths.journal_file(), settings.get("run.environment")
-        with Journal(journal_file) as journal, fault_log(settings), reserve_stdout() as stdout:
+        with Journal(user_paths.journal_file()) as journal, fault_log(settings), reserve_stdout() as stdout:
             engine = open_engine(
                 project,
                 project.workspace,
@@ -98,7 +97,7 @@ def serve_agents(
             )
             async with engine as orchestrator:
                 if stdio:
-                    await serve_stdio(orchestrator, admission, local_key, stdout, environment=environment)
+                    await serve_stdio(orchestrator, admission, local_key, stdout)
                     return
                 await run_server(
                     orchestrator,
@@ -112,7 +111,6 @@ def serve_agents(
                     grpc_port=grpc_port,
                     push_networks=push_networks,
                     card_key=card_key,
-                    environment=environment,
                     on_ready=partial(_report_ready, opened, grpc_port),
                 )
 

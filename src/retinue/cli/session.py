@@ -228,7 +228,7 @@ class Invocation(Model):
     runner: str = ""
     level: Level | None = None
     remote: tuple[str, ...] = ()
-    environment: str = ""
+    environment: str = "production"
 
     @classmethod
     def of(cls, verb: str, project: Project, **more: Any) -> Self:
@@ -431,6 +431,7 @@ def follow_session(run: str, plan: Plan, form: Form) -> FinishedSession:
         try:
             return asyncio.run(follow(journal, data if form.as_jsonl else None))
         except KeyboardInterrupt:
+            screen.end(is_over=False)
             hint = f"Follow it again with `retinue runs follow {run}`."
             raise Canceled(f"Run `{run}` goes on without being followed.", hint=hint) from None
 
@@ -463,9 +464,9 @@ class _RunRelay:
         self._screen = screen
         self._lines = lines
         self._questions: set[str] = set()
-        invocation = invocation_in(started_run.plan) or Invocation(verb="")
-        facts = {"command": invocation.verb, "environment": invocation.environment}
-        self._faults = FaultJournal(started_run.run, started_run.plan.to_json(), **facts)
+        invocation = invocation_in(started_run.plan)
+        command = invocation.verb if invocation else ""
+        self._faults = FaultJournal(started_run.run, started_run.plan.to_json(), command=command)
         self._logs_since_ns = 0
 
     async def follow(self) -> None:
@@ -480,7 +481,6 @@ class _RunRelay:
         async with contextlib.aclosing(follow_run(self._engine, run, after=RunCursor(last))) as events:
             async for each in events:
                 self._relay(each.event)
-        self.nodes.close()
 
     def _relay(self, event: Event) -> None:
         body = event.body

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from json import dumps
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from retinue.contract.credentials import process_cleaner
@@ -42,7 +41,10 @@ Persistence: TypeAlias = Literal["transient", "permanent", "fatal"]
 """Whether the same again may go well, will not, or whether the fault ended its whole run."""
 
 FAULT_LOGGER: Final = logging.getLogger("retinue.faults")
-"""Gets each fault as one line of JSON, and again when its status changes, once it has a handler of its own."""
+"""Is told each fault, and again when its status changes, once it has a handler of its own.
+
+All that is known of it is in the `fault` of a record: what `FaultEntry.to_json` gives.
+"""
 FAULT_LOGGER.propagate = False
 FAULT_LOGGER.setLevel(logging.INFO)
 _LEVELS: Final = {"ERROR": logging.ERROR, "FIX_PLANNED": logging.WARNING, "RESOLVED": logging.INFO}
@@ -184,8 +186,8 @@ class FaultJournal:
                     self._calls[path] = (agent, skill)
                 self._set_status(path, "FIX_PLANNED", "started again", only="ERROR")
             case AttemptRetried(code, message, wait_s):
-                known = cast("FaultCode", code) if code in get_args(FaultCode) else "internal_error"
-                fault = Fault(code=known, message=message, retryable=True)
+                fault_code = cast("FaultCode", code) if code in get_args(FaultCode) else "internal_error"
+                fault = Fault(code=fault_code, message=message, retryable=True)
                 entry = self._add(event, path, fault)
                 entry.status = "FIX_PLANNED"
                 entry.steps.append(f"tried again after {wait_s:.3g} s" if wait_s else "tried again at once")
@@ -214,8 +216,9 @@ class FaultJournal:
         """`apply`, and tell `FAULT_LOGGER` what is new by it, unless the event is from before `since_ns`."""
         for entry in self.apply(event):
             if event.at_ns >= since_ns and FAULT_LOGGER.handlers:  # without any, Python would print it
-                line = dumps(process_cleaner().data(entry.to_json()))
-                FAULT_LOGGER.log(_LEVELS[entry.status], "%s", line)
+                text = f"run {self._run} {entry.who}: {entry.status}, {entry.fault.code}"
+                fault = process_cleaner().data(entry.to_json())
+                FAULT_LOGGER.log(_LEVELS[entry.status], text, extra={"fault": fault})
 
     def apply_fork(self, fork: str, events: Iterable[Event]) -> None:
         """Note what a fork of the run came to, as its events tell it: what it has done again is mended."""
@@ -317,7 +320,7 @@ class FaultJournal:
                     entry.steps.append(step)
 
 
-async def log_faults(engine: Engine, run: str, *, command: str = "", environment: str = "", since_ns: int = 0) -> None:
+async def log_faults(engine: Engine, run: str, *, command: str = "", since_ns: int = 0) -> None:
     """Tell `FAULT_LOGGER` the faults of a run as they happen, to its end; those from before `since_ns` are known.
 
     Raises:
@@ -326,7 +329,7 @@ async def log_faults(engine: Engine, run: str, *, command: str = "", environment
     if not FAULT_LOGGER.handlers:
         return
     plan = as_mapping((await engine.payload(run)).get("plan"))
-    journal = FaultJournal(run, plan, command=command, environment=environment)
+    journal = FaultJournal(run, plan, command=command)
     async with aclosing(follow_run(engine, run)) as events:
         async for each in events:
             journal.log(each.event, since_ns=since_ns)

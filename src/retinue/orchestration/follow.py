@@ -9,8 +9,7 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
-from heapq import merge
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from retinue.contract.event import Event, NodeFinished, NodeStarted
 from retinue.engine.base import Engine
@@ -18,9 +17,6 @@ from retinue.engine.ids import CHILD
 from retinue.engine.run_history import is_kept
 from retinue.errors import InvalidInput, UnknownName
 from retinue.orchestration.run_request import RESERVED
-
-if TYPE_CHECKING:
-    from retinue.engine.journal import Journal
 
 MAX_CURSOR_LENGTH: Final = 8192
 """Characters of a cursor's text."""
@@ -110,7 +106,7 @@ async def follow_run(
         stream = cast("AsyncGenerator[Event, None]", engine.events(run, after=after.position))
         async with aclosing(stream) as events:
             async for event in events:
-                if _starts_child(event):  # from here on several runs are read at once
+                if starts_child(event):  # from here on several runs are read at once
                     break
                 after = RunCursor(event.sequence)
                 yield FollowedEvent(event, after)
@@ -143,19 +139,8 @@ async def follow_run(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def recorded_events(journal: "Journal", run: str) -> list[Event]:
-    """All that a journal has of a run and of its child runs so far, in the order in which it happened.
-
-    Raises:
-        ParseError: Something in it cannot be read.
-    """
-    events = journal.events(run, limit=-1)
-    names = dict.fromkeys(event.node for event in events if _starts_child(event))
-    children = [recorded_events(journal, f"{run}{CHILD}{name}") for name in names]
-    return list(merge(events, *children, key=lambda event: event.at_ns))
-
-
-def _starts_child(event: Event) -> bool:
+def starts_child(event: Event) -> bool:
+    """Whether a child run begins with it, `{run}:{node}` of the event."""
     return isinstance(event.body, NodeStarted) and RESERVED in event.node and not event.body.agent
 
 
@@ -321,7 +306,7 @@ class _Follower:
         """The child run that `event` starts or ends, if that one is followed."""
         child = run.children.get(event.node)
         is_listed = event.sequence in self._starts.get(run.path, ())
-        is_start = _starts_child(event)
+        is_start = starts_child(event)
         if is_start and child is None and (is_new or is_listed):
             path = f"{run.path}.{event.sequence}".lstrip(".")
             child = run.children[event.node] = self._followed_run(f"{run.run}{CHILD}{event.node}", path, run)

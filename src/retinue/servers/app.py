@@ -179,9 +179,7 @@ def _grpc_server(host: str, port: int) -> "GrpcServer":
     return GrpcServer(host, port)
 
 
-async def serve_stdio(
-    orchestrator: Orchestrator, admission: Admission, key: ApiKey, stdout: IO[str], *, environment: str = ""
-) -> None:
+async def serve_stdio(orchestrator: Orchestrator, admission: Admission, key: ApiKey, stdout: IO[str]) -> None:
     """Serve the agents of an orchestrator to one MCP client on stdin and stdout, until it closes them.
 
     Args:
@@ -189,14 +187,13 @@ async def serve_stdio(
         admission: Who may ask for what.
         key: What the client may do.
         stdout: What to write to: nothing else may.
-        environment: As for `run_server`.
 
     Raises:
         NotInstalled: The package is not here.
     """
     _check_installed("mcp")
     root = str(orchestrator.workspace.root) if orchestrator.workspace is not None else ""
-    service = Service(orchestrator, admission, root=root, environment=environment)
+    service = Service(orchestrator, admission, root=root)
     await _mcp_door(service, Caller(key, key.name)).serve_stdio(stdout)
 
 
@@ -213,7 +210,6 @@ async def run_server(
     grpc_port: int | None = None,
     push_networks: Sequence[str] = (),
     card_key: "PyJWK | None" = None,
-    environment: str = "",
     on_ready: Callable[[str, int, int], None],
 ) -> None:
     """Serve the agents of an orchestrator until the process is told to stop; first, go on with runs that were left.
@@ -230,7 +226,6 @@ async def run_server(
         grpc_port: The port where A2A is spoken over gRPC; nowhere when None.
         push_networks: Networks that updates of tasks may be sent to, although they are not public.
         card_key: Signs the cards of A2A.
-        environment: Whose faults are logged: those of `production` or of `test`.
         on_ready: Told the address, the number of agents and of resumed runs.
 
     Raises:
@@ -240,7 +235,7 @@ async def run_server(
     workspace = orchestrator.workspace
     root = str(workspace.root) if workspace is not None else ""
     guard = WebGuard(allow=tuple(push_networks), ports=None)
-    service = Service(orchestrator, admission, root=root, active=active, push_guard=guard, environment=environment)
+    service = Service(orchestrator, admission, root=root, active=active, push_guard=guard)
     with listen(host, port) as sock:
         name = f"[{host}]" if ":" in host else host
         address = public_url or f"http://{name}:{sock.getsockname()[1]}"

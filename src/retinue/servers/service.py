@@ -113,7 +113,6 @@ class Service:
         push_guard: Where updates of tasks may be sent that callers ask for.
         closing: Set when the server stops: new work is refused, streams end.
         metrics: What it counts.
-        environment: Whose faults are logged: those of `production` or of `test`.
     """
 
     orchestrator: Orchestrator
@@ -123,7 +122,6 @@ class Service:
     push_guard: Guard = field(default_factory=lambda: Guard(ports=None))
     closing: anyio.Event = field(default_factory=anyio.Event)
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
-    environment: str = ""
     _open: dict[str, str] = field(default_factory=dict[str, str])
     _held_at_s: float = -math.inf
     _tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
@@ -493,13 +491,12 @@ class Service:
         self._open[run] = agent
         self.metrics.begin_run(door, agent)
         began_s = time.monotonic()
-        facts = {"command": "serve", "environment": self.environment}
 
         async def wait() -> None:
             outcome = "left"
             try:
                 with contextlib.suppress(RetinueError):
-                    await log_faults(self.engine, run, since_ns=since_ns, **facts)
+                    await log_faults(self.engine, run, command="serve", since_ns=since_ns)
                 with contextlib.suppress(RetinueError):
                     outcome = (await self.engine.result(run)).outcome or "none"
             finally:

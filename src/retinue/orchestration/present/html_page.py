@@ -112,7 +112,7 @@ def as_history_html(
                 format_cost(node.usage),
             )
         )
-    mended = "".join(
+    failures = "".join(
         element("h3", text(_line(entry.who)))
         + element(
             "ul",
@@ -138,7 +138,7 @@ def as_history_html(
         element("section", "\n".join(_answer_parts(answer_and_explanation(result.data), result))) if result else "",
         element("h2", "Steps")
         + _table_of("", ("step", "who", "asked", "state", "took", "tokens", "cost"), tuple(steps)),
-        element("section", element("h2", "What failed") + mended, class_="aside failures") if mended else "",
+        element("section", element("h2", "What failed") + failures, class_="aside failures") if failures else "",
         element("h2", "Decisions") + _table_of("", ("after", "step", "decision"), decided) if decided else "",
         element("h2", "Events") + _table_of("", ("after", "step", "event", "what"), rows),
     ]
