@@ -1,8 +1,7 @@
 """A run with its child runs as one text, which another history takes in.
 
 It is lines of JSON: one that says what follows, then the run, and its child runs after it. It may come from anybody, so
-all of it is checked before any of it is used. What is in it is not believed by that: whoever takes it in decides what of
-a stranger's run may count here.
+its form is checked before any of it is used. What of a stranger's run may count here, whoever takes it in decides.
 """
 
 import hashlib
