@@ -3,7 +3,8 @@
 import contextlib
 import hashlib
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import example, given, settings, strategies as st
@@ -15,6 +16,8 @@ from retinue.errors import InvalidInput, ParseError, RetinueError, Unavailable
 from retinue.orchestration import run_bundle
 from retinue.orchestration.run_bundle import bundle_of, read_bundle
 
+Change: TypeAlias = Callable[[list[Any]], object]
+
 
 def history(run: str = "r1", parent: str | None = None) -> RunHistory:
     result = Result(task_id="t", agent="singer", outcome="success", data={"song": "lä"})
@@ -25,7 +28,7 @@ def history(run: str = "r1", parent: str | None = None) -> RunHistory:
 BUNDLE = bundle_of([history(), history("r1:n1~2", "r1")]).encode()
 
 
-def bundle(change: Any = None, *, head: dict[str, Any] | None = None) -> bytes:
+def bundle(change: Change | None = None, *, head: dict[str, Any] | None = None) -> bytes:
     """A bundle whose second line was changed and whose digest is right again."""
     first, *lines = BUNDLE.decode().splitlines()
     documents = [json.loads(line) for line in lines]
@@ -46,30 +49,30 @@ def test_a_run_gets_another_id_with_its_child_runs() -> None:
     assert {event.run for event in child.events} == {"new:n1~2"}
 
 
-def change_first(**facts: Any) -> Any:
+def change_first(**facts: Any) -> Change:
     return lambda documents: documents[0].update(facts)
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (change_first(run="other"), "does not belong here"),
-        (change_first(parent="r0"), "does not belong here"),
-        (lambda documents: documents.reverse(), "does not belong here"),
-        (lambda documents: documents.append(documents[1]), "does not belong here"),
-        (lambda documents: documents[1].update(run="r2:n1", parent="r2"), "does not belong here"),
-        (change_first(started_ns=-1), "started_ns"),
-        (change_first(started_ns=2**63), "started_ns"),
-        (change_first(started_ns="4"), "started_ns"),
-        (change_first(owner="them"), "owner"),
-        (change_first(notes=[["now", "soon"]]), "notes"),
-        (lambda documents: documents[0]["events"][0].update(kind="exec"), "exec"),
-        (lambda documents: documents[0]["events"][1].update(body={"result": {}}), "Result"),
-        (lambda documents: documents[0]["events"][0].update(body={"agent": 3}), "agent"),
-        (lambda documents: documents.clear(), "damaged"),
-    ],
-)
-def test_what_a_history_cannot_be_is_refused_with_its_place(change: Any, why: str) -> None:
+CASES: list[tuple[Change, str]] = [
+    (change_first(run="other"), "does not belong here"),
+    (change_first(parent="r0"), "does not belong here"),
+    (lambda documents: documents.reverse(), "does not belong here"),
+    (lambda documents: documents.append(documents[1]), "does not belong here"),
+    (lambda documents: documents[1].update(run="r2:n1", parent="r2"), "does not belong here"),
+    (change_first(started_ns=-1), "started_ns"),
+    (change_first(started_ns=2**63), "started_ns"),
+    (change_first(started_ns="4"), "started_ns"),
+    (change_first(owner="them"), "owner"),
+    (change_first(notes=[["now", "soon"]]), "notes"),
+    (lambda documents: documents[0]["events"][0].update(kind="exec"), "exec"),
+    (lambda documents: documents[0]["events"][1].update(body={"result": {}}), "Result"),
+    (lambda documents: documents[0]["events"][0].update(body={"agent": 3}), "agent"),
+    (lambda documents: documents.clear(), "damaged"),
+]
+
+
+@pytest.mark.parametrize(("change", "why"), CASES)
+def test_what_a_history_cannot_be_is_refused_with_its_place(change: Change, why: str) -> None:
     with pytest.raises(ParseError, match=why):
         list(read_bundle(bundle(change)))
 

@@ -33,7 +33,9 @@ def export_run(*, run: str | None, kind: str | None, output: Path | None) -> Non
             if kind == "jsonl":
                 deliver("".join(f"{json.dumps(document)}\n" for document in documents), output)
             elif kind == "html":
-                deliver(as_history_html(whole.record, whole.events, whole.nodes, whole.faults, result), output)
+                started_ns = whole.record.started_ns
+                faults = [(entry.who, entry.post_mortem(started_ns)) for entry in whole.faults]
+                deliver(as_history_html(whole.record, whole.events, whole.nodes, faults, result), output)
             else:
                 facts = whole_facts(whole, result, journal.rating(name), None)
                 facts |= {"payload": journal.history(name).payload, "events": documents}

@@ -125,8 +125,8 @@ def show_run(*, run: str | None, with_events: bool, with_faults: bool, explain: 
         draw(result, root=workspace_of(plan))
     echo_err(summary_line(result))
     if whole.faults and not with_faults:
-        left = sum(entry.status != "RESOLVED" for entry in whole.faults)
-        state = f"{left:,} not resolved" if left else "resolved"
+        open_count = sum(entry.status != "RESOLVED" for entry in whole.faults)
+        state = f"{open_count:,} not resolved" if open_count else "resolved"
         hint = f"What was tried, and what to do: retinue runs show {name} --faults"
         echo_err(f"{plural(len(whole.faults), 'fault')}, {state}. {hint}")
     if rating is not None:

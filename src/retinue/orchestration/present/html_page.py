@@ -3,7 +3,7 @@
 What surrounds them, and what keeps them harmless, is in `html_markup`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, assert_never
@@ -14,7 +14,6 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Table, TableColumn
 from retinue.engine.base import RunRecord
-from retinue.orchestration.fault_journal import FaultEntry
 from retinue.orchestration.present.blocks import (
     MAX_ROWS,
     Block,
@@ -81,7 +80,11 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
 
 
 def as_history_html(
-    record: RunRecord, events: Sequence[Event], nodes: RunNodes, faults: Sequence[FaultEntry], result: Result | None
+    record: RunRecord,
+    events: Sequence[Event],
+    nodes: RunNodes,
+    faults: Sequence[tuple[str, Mapping[str, Sequence[str]]]],
+    result: Result | None,
 ) -> str:
     """The history of a run as one HTML document: its answer, its steps, its faults, and all that happened.
 
@@ -89,7 +92,7 @@ def as_history_html(
         record: The run.
         events: Its events and those of its child runs, in order.
         nodes: Its steps.
-        faults: What failed.
+        faults: What failed, each with what is to be said of it, by the word that stands before that.
         result: What it came to, when it has ended.
     """
     word, style = outcome_label(result.outcome) if result else (record.lifecycle.replace("_", " "), "warn")
@@ -97,8 +100,8 @@ def as_history_html(
     facts = [moment, *([format_duration(max(0, record.ended_ns - record.started_ns))] if record.ended_ns else [])]
     facts += usage_parts(result.usage) if result and result.usage else ()
     facts.append(f"run {record.run}")
+    label = _line(record.label) or "Run"
     meta = element("b", text(word), class_=style) + "".join(text(f" · {fact}") for fact in facts)
-    title = _line(record.label) or "Run"
     steps: list[tuple[Cell, ...]] = []
     for depth, node in nodes:
         steps.append(
@@ -112,18 +115,12 @@ def as_history_html(
                 format_cost(node.usage),
             )
         )
-    failures = "".join(
-        element("h3", text(_line(entry.who)))
-        + element(
-            "ul",
-            "".join(
-                element("li", element("strong", f"{head}: ") + text(_line("; ".join(texts))))
-                for head, texts in entry.post_mortem(record.started_ns).items()
-                if texts
-            ),
-        )
-        for entry in faults
-    )
+    failures = ""
+    for title, texts in faults:
+        items = [
+            element("strong", f"{head}: ") + text(_line("; ".join(words))) for head, words in texts.items() if words
+        ]
+        failures += element("h3", text(_line(title))) + element("ul", "".join(element("li", item) for item in items))
     rows = tuple(
         (
             f"{(event.at_ns - record.started_ns) / 1e9:.3f} s",
@@ -143,8 +140,8 @@ def as_history_html(
         element("h2", "Events") + _table_of("", ("after", "step", "event", "what"), rows),
     ]
     return document(
-        title[:120],
-        element("header", element("h1", text(title)) + element("p", meta, class_="meta")),
+        label[:120],
+        element("header", element("h1", text(label)) + element("p", meta, class_="meta")),
         element("main", "\n".join(filter(None, parts))),
         style=_STYLE,
     )
