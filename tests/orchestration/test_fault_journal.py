@@ -19,12 +19,14 @@ from retinue.contract.event import (
     QuestionAsked,
 )
 from retinue.contract.fault import Fault
+from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Attempt, Result, Usage
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import NetworkError
 from retinue.orchestration.fault_journal import FAULT_LOGGER, FaultJournal, log_faults
+from retinue.orchestration.run_nodes import RunNodes
 
 pytestmark = pytest.mark.requirement("H30", "A14")
 
@@ -162,9 +164,15 @@ def test_an_agent_that_another_asked_fails_and_the_other_gets_along(tell: Told) 
 def test_a_fork_is_a_plan_and_mends_what_it_brings(tell: Told) -> None:
     tell(ended())
     assert tell(Decision("fork", "Again as `f`.", {"run": "f"}), "") == ["FIX_PLANNED"]
-    tell.journal.apply_fork("f", [Event("f", "", 0, 9, 99, ended())])
+    nodes = RunNodes("f", Plan(nodes=(Delegation(id="n1", agent="singer"),)))
+    tell.journal.apply_fork("f", nodes, None)
+    assert tell.statuses == [("n1", "FIX_PLANNED")]
+    nodes.apply(Event("f", "n1~1", 0, 1, 97, QuestionAsked(Question(id="q", text="Retry?"))))
+    nodes.apply(Event("f", "n1~1", 0, 2, 98, GOOD))  # only an answer
+    tell.journal.apply_fork("f", nodes, ended().result)
     assert tell.statuses == [("n1", "ERROR")]
-    tell.journal.apply_fork("f", [Event("f", "n1", 0, 8, 98, GOOD)])
+    nodes.apply(Event("f", "n1", 0, 3, 99, GOOD))
+    tell.journal.apply_fork("f", nodes, ended("partial").result)
     assert tell.statuses == [("n1", "RESOLVED")]
 
 

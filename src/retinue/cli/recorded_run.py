@@ -9,7 +9,7 @@ from retinue.cli import user_paths
 from retinue.cli.output import label, safe, table
 from retinue.cli.screen import NODE_WORDS
 from retinue.cli.session import Invocation, invocation_in
-from retinue.contract.event import Decision, Event
+from retinue.contract.event import Decision, Event, NodeFinished
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
 from retinue.engine.base import RunRecord
@@ -19,9 +19,8 @@ from retinue.errors import InvalidInput, ParseError, UnknownName
 from retinue.orchestration.fault_journal import FaultEntry, FaultJournal
 from retinue.orchestration.follow import starts_child
 from retinue.orchestration.present.numbers import format_cost, format_duration
-from retinue.orchestration.run_nodes import NodeState, RunNode, RunNodes
+from retinue.orchestration.run_nodes import RunNode, RunNodes
 
-_KEPT_STATES: Final[frozenset[NodeState]] = frozenset({"success", "partial"})
 _HEADS: Final = ("step", "agent", "state", "calls", "time", "tokens", "cost", "when resumed", "asked")
 _ROUTINE: Final = frozenset({"choose", "descend", "model", "decode"})
 """Decisions that `--explain` shows: they say nothing of what went wrong."""
@@ -101,17 +100,23 @@ class RecordedRun:
         for event in events:
             if event.run == run and isinstance(event.body, Decision) and event.body.move == "fork":
                 fork = str(event.body.facts.get("run"))
-                faults.apply_fork(fork, recorded_events(journal, fork))
+                fork_nodes, result = RunNodes(fork, plan), None
+                for each in recorded_events(journal, fork):
+                    fork_nodes.apply(each)
+                    if isinstance(each.body, NodeFinished) and (each.run, each.node) == (fork, ""):
+                        result = each.body.result
+                faults.apply_fork(fork, fork_nodes, result)
         if record.ended_ns is not None:
             nodes.close()
         return cls(record, plan, events, nodes, faults.entries)
 
     def steps(self) -> Iterator[tuple[str, RunNode, bool]]:
-        """Each step with its name, `n2/a` below `n2`, and whether a resumed run keeps what it came to."""
-        above: list[RunNode] = []
-        for depth, node in self.nodes:
-            above[depth:] = [node]
-            yield "/".join(one.id for one in above), node, any(one.state in _KEPT_STATES for one in above)
+        """Each step with its name, and whether a resumed run keeps what it came to: also by what stands above it."""
+        kept_paths: set[str] = set()
+        for path, node in self.nodes.paths():
+            if node.is_useful or path.rpartition("/")[0] in kept_paths:
+                kept_paths.add(path)
+            yield path, node, path in kept_paths
 
     def step_lines(self, *, with_notes: bool = False) -> Iterator[str]:
         """A table of the steps; `with_notes` as a tree, with what was decided about each and what failed in it."""

@@ -7,7 +7,6 @@ only the log of faults as they happen is written here.
 """
 
 import logging
-from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,7 +32,7 @@ from retinue.engine.ids import CHILD
 from retinue.errors import FaultCode
 from retinue.orchestration.follow import follow_run
 from retinue.orchestration.present.numbers import format_duration, usage_parts
-from retinue.orchestration.run_nodes import node_path
+from retinue.orchestration.run_nodes import RunNodes, node_path
 from retinue.orchestration.run_request import RESERVED
 
 FaultStatus: TypeAlias = Literal["ERROR", "FIX_PLANNED", "RESOLVED"]
@@ -220,17 +219,21 @@ class FaultJournal:
                 fault = process_cleaner().data(entry.to_json())
                 FAULT_LOGGER.log(_LEVELS[entry.status], text, extra={"fault": fault})
 
-    def apply_fork(self, fork: str, events: Iterable[Event]) -> None:
-        """Note what a fork of the run came to, as its events tell it: what it has done again is mended."""
-        for event in events:
-            if isinstance(event.body, NodeFinished):
-                path, result = node_path(fork, event), event.body.result
-                if result.useful and (event.node or event.run == fork):
-                    self._set_status(path, "RESOLVED", f"run {fork}: `{result.agent}` answered")
-                elif not path:
-                    for entry in self.entries:
-                        if entry.status == "FIX_PLANNED":
-                            entry.status = "ERROR"
+    def apply_fork(self, fork: str, nodes: RunNodes, result: Result | None) -> None:
+        """Note what a fork of the run came to: what it has done again is mended.
+
+        Args:
+            fork: Its id.
+            nodes: Its steps.
+            result: What it came to, when it has ended.
+        """
+        agents = {path: node.agent for path, node in nodes.paths() if node.is_useful}
+        agents |= {"": result.agent} if result and result.useful else {}
+        for path, agent in agents.items():
+            self._set_status(path, "RESOLVED", f"run {fork}: `{agent}` answered")
+        for entry in self.entries:
+            if entry.status == "FIX_PLANNED" and result is not None:
+                entry.status = "ERROR"
 
     def _finish(self, event: Event, path: str, result: Result) -> None:
         """A step, or the run, has ended."""

@@ -124,6 +124,11 @@ class RunNode:
         return self.state in _FINAL_STATES
 
     @property
+    def is_useful(self) -> bool:
+        """It brought something, which a resumed run keeps."""
+        return self.state in {"success", "partial"}
+
+    @property
     def duration_ns(self) -> int | None:
         """How long it took; None until it has ended."""
         return None if self.started_ns is None or self.ended_ns is None else max(0, self.ended_ns - self.started_ns)
@@ -168,6 +173,13 @@ class RunNodes:
     def __iter__(self) -> Iterator[tuple[int, RunNode]]:
         """Every node with its depth, each before its children."""
         return _walk(self.top, 0)
+
+    def paths(self) -> Iterator[tuple[str, RunNode]]:
+        """Every node with its name, below those whose plans it belongs to: `n2/a`."""
+        names: list[str] = []
+        for depth, node in self:
+            names[depth:] = [node.id]
+            yield "/".join(names), node
 
     def apply(self, event: Event) -> RunNode | None:
         """Note what `event` says; gives the node it speaks of, if it changed."""
