@@ -37,6 +37,12 @@ async def greet(name: str) -> str:
 
 
 @retinue.agent(effects=[])
+async def clumsy(cup: str) -> str:
+    """Drops cups. Use to lose a cup. Returns the shards."""
+    raise RuntimeError(cup)
+
+
+@retinue.agent(effects=[])
 async def patient(file: str) -> str:
     """Waits for a file. Use to wait. Returns what it read."""
     while not pathlib.Path(file).exists():
@@ -218,7 +224,7 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
         grpc_port = port_of(sock)
     with serving(tmp_path, folder, "--grpc-port", str(grpc_port)) as (_, client):
         capabilities = client.get("/.well-known/agent.json").json()["capabilities"]
-        assert [each["name"] for each in capabilities] == ["greet", "patient", "questioner"]
+        assert [each["name"] for each in capabilities] == ["clumsy", "greet", "patient", "questioner"]
         assert client.post(capabilities[0]["endpoint"], json={"name": "Ada"}).json() == {"value": "Hello, Ada"}
         card = client.get("/.well-known/agent-card.json").json()
         assert [each["id"] for each in card["skills"]] == ["greet.greet", "patient.patient", "questioner.questioner"]
@@ -239,3 +245,18 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
         assert "Hello, Ada" in client.post("/mcp", json=call, headers=session).text
         runs = client.get("/runs").json()["runs"]
         assert {each["labels"]["door"] for each in runs} == {"http", "a2a", "mcp"}
+
+
+@pytest.mark.requirement("H30")
+def test_what_fails_for_a_caller_is_in_the_log_of_faults(tmp_path: Path, folder: Path) -> None:
+    log = tmp_path / "state" / "faults.production.jsonl"
+    with serving(tmp_path, folder) as (_, client):
+        body = {"id": "t1", "message": {"role": "user", "parts": [{"type": "data", "data": {"cup": "blue"}}]}}
+        client.post("/agents/general/clumsy/tasks", json=body)
+        end = time.monotonic() + 30
+        while not log.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        (fault,) = map(json.loads, log.read_text().splitlines())
+    assert (fault["command"], fault["source"]["agent"], fault["status"]) == ("serve", "clumsy", "ERROR")
+    listed = json.loads(run(tmp_path, folder, "runs", "faults", "--command", "serve", "--json").stdout)
+    assert [each["workflow_id"] for each in listed] == [fault["workflow_id"]]
