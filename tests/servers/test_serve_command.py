@@ -37,12 +37,6 @@ async def greet(name: str) -> str:
 
 
 @retinue.agent(effects=[])
-async def clumsy(cup: str) -> str:
-    """Drops cups. Use to lose a cup. Returns the shards."""
-    raise RuntimeError(cup)
-
-
-@retinue.agent(effects=[])
 async def patient(file: str) -> str:
     """Waits for a file. Use to wait. Returns what it read."""
     while not pathlib.Path(file).exists():
@@ -55,6 +49,16 @@ async def questioner(topic: str, run: retinue.RunContext) -> str:
     """Asks about a topic. Use when in doubt. Returns the answer."""
     answer = await run.ask(Question(id="q", text=f"What of {topic}?"))
     return f"You said {answer.value if answer else None}"
+'''
+
+CLUMSY = '''
+import retinue
+
+
+@retinue.agent(effects=[])
+async def clumsy(cup: str) -> str:
+    """Drops cups. Use to lose a cup. Returns the shards."""
+    raise RuntimeError(cup)
 '''
 
 
@@ -224,7 +228,7 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
         grpc_port = port_of(sock)
     with serving(tmp_path, folder, "--grpc-port", str(grpc_port)) as (_, client):
         capabilities = client.get("/.well-known/agent.json").json()["capabilities"]
-        assert [each["name"] for each in capabilities] == ["clumsy", "greet", "patient", "questioner"]
+        assert [each["name"] for each in capabilities] == ["greet", "patient", "questioner"]
         assert client.post(capabilities[0]["endpoint"], json={"name": "Ada"}).json() == {"value": "Hello, Ada"}
         card = client.get("/.well-known/agent-card.json").json()
         assert [each["id"] for each in card["skills"]] == ["greet.greet", "patient.patient", "questioner.questioner"]
@@ -249,8 +253,9 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
 
 @pytest.mark.requirement("H30")
 def test_what_fails_for_a_caller_is_in_the_log_of_faults(tmp_path: Path, folder: Path) -> None:
+    (folder / "clumsy.py").write_text(CLUMSY)
     log = tmp_path / "state" / "faults.production.jsonl"
-    with serving(tmp_path, folder) as (_, client):
+    with serving(tmp_path, folder, paths=("clumsy.py",)) as (_, client):
         body = {"id": "t1", "message": {"role": "user", "parts": [{"type": "data", "data": {"cup": "blue"}}]}}
         client.post("/agents/general/clumsy/tasks", json=body)
         end = time.monotonic() + 30
