@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
 
 
 @contextmanager
-def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+def worker(folder: Path, *options: str) -> Generator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "retinue", "worker", *options]
     with forkserver.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
         try:

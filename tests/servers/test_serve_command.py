@@ -51,6 +51,16 @@ async def questioner(topic: str, run: retinue.RunContext) -> str:
     return f"You said {answer.value if answer else None}"
 '''
 
+CLUMSY = '''
+import retinue
+
+
+@retinue.agent(effects=[])
+async def clumsy(cup: str) -> str:
+    """Drops cups. Use to lose a cup. Returns the shards."""
+    raise RuntimeError(cup)
+'''
+
 
 @contextmanager
 def serving(
@@ -239,3 +249,19 @@ def test_one_server_answers_at_every_door(tmp_path: Path, folder: Path) -> None:
         assert "Hello, Ada" in client.post("/mcp", json=call, headers=session).text
         runs = client.get("/runs").json()["runs"]
         assert {each["labels"]["door"] for each in runs} == {"http", "a2a", "mcp"}
+
+
+@pytest.mark.requirement("H30")
+def test_what_fails_for_a_caller_is_in_the_log_of_faults(tmp_path: Path, folder: Path) -> None:
+    (folder / "clumsy.py").write_text(CLUMSY)
+    log = tmp_path / "state" / "faults.production.jsonl"
+    with serving(tmp_path, folder, paths=("clumsy.py",)) as (_, client):
+        body = {"id": "t1", "message": {"role": "user", "parts": [{"type": "data", "data": {"cup": "blue"}}]}}
+        client.post("/agents/general/clumsy/tasks", json=body)
+        end = time.monotonic() + 30
+        while not log.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        (fault,) = map(json.loads, log.read_text().splitlines())
+    assert (fault["command"], fault["source"]["agent"], fault["status"]) == ("serve", "clumsy", "ERROR")
+    listed = json.loads(run(tmp_path, folder, "runs", "faults", "--command", "serve", "--json").stdout)
+    assert [each["workflow_id"] for each in listed] == [fault["workflow_id"]]

@@ -21,7 +21,7 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
 from retinue.engine.base import REAL, Outside
-from retinue.engine.run import log_event
+from retinue.engine.run_log import log_event
 from retinue.errors import AccessDenied
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.tools.workspace import Workspace

@@ -156,18 +156,19 @@ def read_stdin() -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def bytes_in(file: str, *, hint: str) -> bytes:
-    """What `file` holds, or stdin for a `-`: at most one byte more than a JSON text may have. A pipe is a file too.
+def bytes_in(file: str, *, hint: str, limit: int = json.MAX_BYTES) -> bytes:
+    """What `file` holds, or stdin for a `-`: at most one byte more than `limit`. A pipe is a file too.
 
     Args:
         file: Its name.
         hint: What to do when there is none.
+        limit: As many bytes as a JSON text may have, unless more is expected.
     """
     if file == _STDIN:
-        return sys.stdin.buffer.read(json.MAX_BYTES + 1)
+        return sys.stdin.buffer.read(limit + 1)
     try:
         with Path(file).open("rb") as opened:
-            return opened.read(json.MAX_BYTES + 1)
+            return opened.read(limit + 1)
     except FileNotFoundError:
         raise MissingFile(f"No such file: {file[:200]!r}.", hint=hint) from None
     except (OSError, ValueError) as error:

@@ -261,13 +261,14 @@ class TreeScreen(Screen):
             if self._nodes is not None:
                 self._show(self._nodes)
 
-    def end(self) -> None:
+    def end(self, *, is_over: bool = True) -> None:
         """Leave the last picture standing."""
         if self._ticking is not None:
             self._ticking.cancel()
             self._ticking = None
         if self._nodes is not None:
-            self._nodes.close()
+            if is_over:
+                self._nodes.close()
             self._hide()
             self._console.print()
             self._nodes = None

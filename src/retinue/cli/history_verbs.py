@@ -1,9 +1,14 @@
 """The commands of `retinue runs`: their options and their help. What they do is in `runs`."""
 
+from typing import Final, get_args
+
 import click
 
 from retinue.cli import options
 from retinue.cli.options import choice, implemented_by, lazy
+from retinue.errors import FaultCode
+
+_FAULT_TYPES: Final = (*get_args(FaultCode), "transient", "permanent", "fatal")
 
 
 @click.group("runs", invoke_without_command=True)
@@ -27,12 +32,90 @@ def runs_list() -> None:
 
 @runs.command("show")
 @click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
-@click.option("--events", "with_events", is_flag=True, help="Also show each step.")
+@click.option("--events", "with_events", is_flag=True, help="Also show each event.")
+@click.option(
+    "--faults",
+    "with_faults",
+    is_flag=True,
+    help="Also show what failed, what was tried, what it cost, and what to do next.",
+)
 @click.option("--explain", is_flag=True, help="Also show why each agent was chosen, and other decisions.")
 @options.document_options
 @implemented_by("runs:show_run")
 def runs_show() -> None:
-    """Show RUN and its result; the newest by default."""
+    """Show RUN, its steps and its result; the newest by default."""
+
+
+@runs.command("steps")
+@click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
+@options.json_option
+@implemented_by("runs:list_steps")
+def runs_steps() -> None:
+    """List the steps of RUN (the newest by default), and what `runs resume` would keep."""
+
+
+@runs.command("follow")
+@click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
+@options.form_options
+@implemented_by("runs:follow_run")
+def runs_follow() -> None:
+    """Watch RUN (the newest by default) until it ends, also when another process runs it.
+
+    Shows what `retinue run` shows: progress, then the answer. Ctrl-C stops watching; the run goes on.
+    """
+
+
+@runs.command("export")
+@click.argument("run", required=False, shell_complete=lazy("completion:run_ids"))
+@click.option(
+    "--format",
+    "kind",
+    type=choice("json", "jsonl", "html", "bundle"),
+    help="The whole history as JSON, an event a line, a page, or a file for `runs import`.  [default: json]",
+)
+@options.output_option("Write to this file; its extension sets the format unless --format is given.")
+@implemented_by("run_files:export_run")
+def runs_export() -> None:
+    r"""Write the whole history of RUN (the newest by default).
+
+    \b
+      retinue runs export 01m8c -o run.html
+      retinue runs export 01m8c -o run.bundle
+    """
+
+
+@runs.command("import")
+@click.argument("file")
+@click.option("--as", "name", metavar="NEW", help="Give the run this id.")
+@options.json_option
+@implemented_by("run_files:import_run")
+def runs_import() -> None:
+    """Add the run in FILE, written by `runs export --format bundle`, to the history. Use - for stdin.
+
+    A file from somebody else is only read: it names no folder, program or model that a resumed run would use.
+    """
+
+
+@runs.command("faults")
+@click.option("--command", type=choice("run", "ask", "serve"), help="Only faults in runs that this command started.")
+@click.option(
+    "--type",
+    "kind",
+    type=choice(*_FAULT_TYPES),
+    metavar="TYPE",
+    help="Only faults with this code, or that are transient, permanent or fatal.",
+)
+@options.since_option
+@click.option("--workflow", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only faults of this run.")
+@options.limit_option(50)
+@options.json_option
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="Print one JSON document a line.")
+@implemented_by("runs:list_faults")
+def runs_faults() -> None:
+    """List what failed in past runs, the newest first, and whether it was mended.
+
+    ERROR: nothing mended it yet. FIX_PLANNED: another attempt, agent, run or a person is to mend it. RESOLVED: done.
+    """
 
 
 @runs.command("resume")

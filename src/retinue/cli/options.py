@@ -192,6 +192,9 @@ def dialect_option(*names: str) -> Callable[[F], F]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+since_option = click.option(
+    "--since", type=Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
+)
 workspace_option = click.option(
     "--workspace",
     "-C",

@@ -16,7 +16,7 @@ from retinue.orchestration.run_nodes import NodeState, RunNode, RunNodes
 
 _QUIET_S: Final = 1.0
 """Without a terminal, what ends sooner is not shown."""
-_WORDS: Final[dict[NodeState, str]] = {
+NODE_WORDS: Final[dict[NodeState, str]] = {
     "waiting": "waits", "working": "works", "asking": "asks", "success": "done", "partial": "partly done",
     "error": "failed", "canceled": "not done",
 }  # fmt: skip
@@ -42,8 +42,8 @@ class Screen:
         """Make room for a question."""
         yield
 
-    def end(self) -> None:
-        """The run has ended. Called once or more, whether it began or not."""
+    def end(self, *, is_over: bool = True) -> None:
+        """Nothing more is shown: the run is over, or goes on unseen. Called once or more, whether it began or not."""
 
 
 class LineScreen(Screen):
@@ -72,8 +72,9 @@ class LineScreen(Screen):
         if self._is_printing and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
             self._print_node(node)
 
-    def end(self) -> None:
+    def end(self, *, is_over: bool = True) -> None:
         """Say no more."""
+        del is_over
         if self._timer is not None:
             self._timer.cancel()
 
@@ -86,7 +87,7 @@ class LineScreen(Screen):
     def _print_node(self, node: RunNode) -> None:
         took_s = time.monotonic() - self._began
         about = safe(node.note if node.note and node.state != "success" else node.title)
-        line = f"{node.agent} {_WORDS[node.state]}: {about[:160]}"
+        line = f"{node.agent} {NODE_WORDS[node.state]}: {about[:160]}"
         if line != self._last:  # several events may say the same of a node
             echo_err(f"{took_s:6.1f} s  {line}")
         self._last = line

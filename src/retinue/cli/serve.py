@@ -17,6 +17,7 @@ from retinue.agents.definition_files import register_files
 from retinue.agents.definition_folders import DefinitionFolder
 from retinue.agents.registry import Registry
 from retinue.cli import user_paths
+from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo, echo_err, echo_json, plural, reserve_stdout, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.session import active_path, open_engine, with_module
@@ -82,7 +83,7 @@ def serve_agents(
     )
 
     async def main() -> None:
-        with Journal(user_paths.journal_file()) as journal, reserve_stdout() as stdout:
+        with Journal(user_paths.journal_file()) as journal, fault_log(settings), reserve_stdout() as stdout:
             engine = open_engine(
                 project,
                 project.workspace,

@@ -23,6 +23,7 @@ from retinue.agents.module import load_module
 from retinue.cli import user_paths
 from retinue.cli.app import Exit, report_error
 from retinue.cli.delivery import Form
+from retinue.cli.fault_log import fault_log
 from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
@@ -45,9 +46,10 @@ from retinue.engine.offload import Pool
 from retinue.engine.run import Answerer
 from retinue.engine.run_history import RunHistory
 from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable
+from retinue.orchestration.fault_journal import FaultJournal
 from retinue.orchestration.follow import RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.run_nodes import RunNodes
+from retinue.orchestration.run_nodes import RunNodes, node_path
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.supervise import POLICIES
 from retinue.tools.workspace import Workspace
@@ -214,6 +216,7 @@ class Invocation(Model):
         runner: What drives models.
         level: How strictly answers are judged.
         remote: The remote agents, by their names or URLs.
+        environment: Whose log its faults belong in: that of `production`, or that of `test`.
     """
 
     verb: str = "run"
@@ -225,12 +228,13 @@ class Invocation(Model):
     runner: str = ""
     level: Level | None = None
     remote: tuple[str, ...] = ()
+    environment: str = "production"
 
     @classmethod
     def of(cls, verb: str, project: Project, **more: Any) -> Self:
         """What the options that opened `project` say, and `more`."""
         choices: dict[str, Any] = {"model": project.model, "runner": project.runner, "level": project.level}
-        choices["remote"] = project.remote_names
+        choices |= {"remote": project.remote_names, "environment": project.settings.get("run.environment")}
         return cls(verb=verb, workspace=str(project.root), **choices, **more)
 
     def record_in(self, plan: Plan) -> Plan:
@@ -345,6 +349,8 @@ def run_session(
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(reserve_stdout())
         journal = stack.enter_context(Journal(user_paths.journal_file())) if recorded else None
+        if recorded:
+            stack.enter_context(fault_log(project.settings))
         stack.callback(screen.end)
         lines = data if form.as_jsonl else None
 
@@ -415,6 +421,37 @@ async def _run_session(
     )
 
 
+def follow_session(run: str, plan: Plan, form: Form) -> FinishedSession:
+    """Show a run that another process works on, from its beginning until it ends. Ctrl-C leaves it alone.
+
+    Raises:
+        Canceled: The user wants to see no more.
+        Unavailable: Its process died before it ended.
+    """
+    screen = screen_for(form)
+
+    async def follow(journal: Journal, lines: IO[str] | None) -> FinishedSession:
+        async with InProcessEngine({}, journal=journal) as engine:
+            relay = _RunRelay(engine, StartedRun(run, plan), screen, lines)
+            await relay.follow()
+            result = reword_result(await engine.result(run))
+        warnings, decisions = tuple(relay.nodes.warnings), tuple(relay.decisions)
+        return FinishedSession(
+            run, plan, result, relay.agent_result, warnings, interrupted=False, recorded=True, decisions=decisions
+        )
+
+    with contextlib.ExitStack() as stack:
+        data = stack.enter_context(reserve_stdout())
+        journal = stack.enter_context(Journal(user_paths.journal_file()))
+        stack.callback(screen.end)
+        try:
+            return asyncio.run(follow(journal, data if form.as_jsonl else None))
+        except KeyboardInterrupt:
+            screen.end(is_over=False)
+            hint = f"Follow it again with `retinue runs follow {run}`."
+            raise Canceled(f"Run `{run}` goes on without being followed.", hint=hint) from None
+
+
 class _RunRelay:
     """Passes on what happens in a run and in its child runs: to the screen, and as lines to whoever reads them.
 
@@ -443,22 +480,29 @@ class _RunRelay:
         self._screen = screen
         self._lines = lines
         self._questions: set[str] = set()
+        invocation = invocation_in(started_run.plan)
+        command = invocation.verb if invocation else ""
+        self._faults = FaultJournal(started_run.run, started_run.plan.to_json(), command=command)
+        self._logs_since_ns = 0
 
     async def follow(self) -> None:
         """Follow to the end."""
+        run, last = self._started_run.run, self._started_run.after
         self._screen.begin(self.nodes, self._started_run.plan.goal)
-        after = RunCursor(self._started_run.after)
-        async with contextlib.aclosing(follow_run(self._engine, self._started_run.run, after=after)) as events:
+        if last:  # the faults of before are in the log, and may be mended now
+            earlier = [event async for event in self._engine.events(run, follow=False) if event.sequence <= last]
+            for event in earlier:
+                self._faults.apply(event)
+            self._logs_since_ns = earlier[-1].at_ns + 1
+        async with contextlib.aclosing(follow_run(self._engine, run, after=RunCursor(last))) as events:
             async for each in events:
                 self._relay(each.event)
 
     def _relay(self, event: Event) -> None:
         body = event.body
+        self._faults.log(event, since_ns=self._logs_since_ns)
         if isinstance(body, Decision):
-            # The node, below the nodes whose plans it belongs to: `n1/n2`.
-            above = event.run.removeprefix(self._started_run.run).split(CHILD)
-            path = "/".join(name.partition(RESERVED)[0] for name in (*above, event.node) if name)
-            self.decisions.append((path, body))
+            self.decisions.append((node_path(self._started_run.run, event), body))
         if event.run == self._started_run.run and event.node and not event.node.startswith(RESERVED):
             if isinstance(body, QuestionAsked):
                 self._questions.add(event.node)

@@ -11,7 +11,7 @@ from retinue.cli import user_paths
 from retinue.cli.delivery import check_output, deliver_bytes
 from retinue.cli.models import models_of
 from retinue.cli.output import echo, echo_err, echo_json, label, plural, safe, table
-from retinue.cli.runs import find_run
+from retinue.cli.recorded_run import find_run
 from retinue.cli.settings import settings_of
 from retinue.contract.names import nearest
 from retinue.contract.table import Chart

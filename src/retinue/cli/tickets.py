@@ -42,7 +42,7 @@ from retinue.cli.output import (
     safe_lines,
     status_line,
 )
-from retinue.cli.runs import find_run
+from retinue.cli.recorded_run import find_run
 from retinue.cli.screen import is_interactive
 from retinue.cli.settings import find_root
 from retinue.cli.watchdog import run as run_to_end

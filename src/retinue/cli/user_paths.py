@@ -33,6 +33,11 @@ def journal_file() -> Path:
     return state_dir() / "journal.sqlite3"
 
 
+def fault_log_file(environment: str) -> Path:
+    """The log of the faults of runs; those of tests have their own."""
+    return state_dir() / f"faults.{environment}.jsonl"
+
+
 def user_config_file() -> Path:
     """The user's own settings."""
     folder = _place("RETINUE_CONFIG_DIR", platformdirs.user_config_path("retinue", appauthor=False))

@@ -437,9 +437,7 @@ runs = history_verbs.runs
 
 
 @click.command("stats")
-@click.option(
-    "--since", type=options.Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."
-)
+@options.since_option
 @click.option(
     "--agent", metavar="NAME", shell_complete=lazy("completion:agent_names"), help="Only calls of this agent."
 )

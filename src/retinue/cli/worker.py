@@ -7,19 +7,17 @@ import time
 from pathlib import Path
 from typing import Final
 
-from retinue.cli import user_paths
 from retinue.cli.output import echo_err, plural, safe
+from retinue.cli.recorded_run import open_journal, plan_of
 from retinue.cli.runs import open_again
 from retinue.cli.session import Invocation, invocation_in, open_engine
 from retinue.cli.settings import find_root
-from retinue.contract.json import dumps
-from retinue.contract.plan import Plan
 from retinue.engine.blocking import in_thread
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.journal_reader import ToDo
-from retinue.errors import InvalidInput, ParseError, RetinueError, Unavailable
+from retinue.errors import InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.present.numbers import format_duration
 
@@ -31,7 +29,7 @@ _MOST_DEATHS: Final = 5
 def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool) -> None:
     """Take detached runs from the queue and run them, until it is stopped."""
     places = tuple(dict.fromkeys(str(find_root(folder)) for folder in workspaces or (None,)))
-    with Journal(user_paths.journal_file()) as journal:
+    with open_journal() as journal:
         asyncio.run(_Worker(journal, places, at_once).work(grace, burst=burst))
 
 
@@ -67,8 +65,8 @@ class _Worker:
                 if self._tasks:
                     echo_err(f"Waiting up to {grace_s:g} s for {plural(len(self._tasks), 'run')}.")
                     await asyncio.wait(self._tasks.values(), timeout=grace_s)
-                if left := len(self._tasks):
-                    echo_err(f"{plural(left, 'run')} went back to the queue.")
+                if rest := len(self._tasks):
+                    echo_err(f"{plural(rest, 'run')} went back to the queue.")
         finally:
             self._journal.unwatch(wake)
             for task in self._tasks.values():
@@ -104,11 +102,9 @@ class _Worker:
                     f"{run.attempts} workers have died while they worked on this run.",
                     hint=f"See what it did last: retinue runs show {run.run} --events",
                 )
-            payload = (await in_thread(self._journal.history, run.run)).payload
-            try:
-                plan = Plan.model_validate_json(dumps(payload.get("plan")))
-            except ValueError:
-                raise ParseError(f"Cannot read the plan of run `{run.run}`.", hint="Start it again.") from None
+            journal = self._journal
+            payload = (await in_thread(journal.history, run.run)).payload
+            plan = await in_thread(plan_of, journal, run.run)
             options = (invocation_in(plan) or Invocation()).model_copy(update={"verb": "", "workspace": run.place})
             key = Invocation.model_validate(options.model_dump())
             if (orchestrator := self._orchestrators.get(key)) is None:
@@ -124,7 +120,6 @@ class _Worker:
                     on_close="hand_over",
                 )
                 orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
-            journal = self._journal
             children = await in_thread(journal.find, f"{run.run}{CHILD}")
             payloads = [payload, *[(await in_thread(journal.history, child)).payload for child in children]]
             if changed := dict.fromkeys(name for each in payloads for name in orchestrator.changed(each)):

@@ -39,7 +39,7 @@ class CallQueue:
         self._calls: deque[Callable[[], None]] = deque()
         self._is_scheduled = False
 
-    def put(self, call: Callable[[], None]) -> None:
+    def append(self, call: Callable[[], None]) -> None:
         """Call `call` soon; to hand in many costs the loop one awakening."""
         self._calls.append(call)
         if not self._is_scheduled:

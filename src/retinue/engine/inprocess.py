@@ -110,7 +110,7 @@ class InProcessEngine:
         if self._loop is not None:
             raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
         self._loop = asyncio.get_running_loop()
-        self.in_loop = CallQueue(self._loop).put
+        self.in_loop = CallQueue(self._loop).append
         self._changing = asyncio.Lock()
         self.thread = threading.get_ident()
         if self.journal is not None:

@@ -106,7 +106,7 @@ async def follow_run(
         stream = cast("AsyncGenerator[Event, None]", engine.events(run, after=after.position))
         async with aclosing(stream) as events:
             async for event in events:
-                if _starts_child(event):  # from here on several runs are read at once
+                if starts_child(event):  # from here on several runs are read at once
                     break
                 after = RunCursor(event.sequence)
                 yield FollowedEvent(event, after)
@@ -139,7 +139,8 @@ async def follow_run(
         await asyncio.gather(task, return_exceptions=True)
 
 
-def _starts_child(event: Event) -> bool:
+def starts_child(event: Event) -> bool:
+    """Whether a child run begins with it, `{run}:{node}` of the event."""
     return isinstance(event.body, NodeStarted) and RESERVED in event.node and not event.body.agent
 
 
@@ -305,7 +306,7 @@ class _Follower:
         """The child run that `event` starts or ends, if that one is followed."""
         child = run.children.get(event.node)
         is_listed = event.sequence in self._starts.get(run.path, ())
-        is_start = _starts_child(event)
+        is_start = starts_child(event)
         if is_start and child is None and (is_new or is_listed):
             path = f"{run.path}.{event.sequence}".lstrip(".")
             child = run.children[event.node] = self._followed_run(f"{run.run}{CHILD}{event.node}", path, run)

@@ -17,7 +17,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry, light_schema_of
 from retinue.contract.definition import Definition, Effect
-from retinue.contract.event import Body
+from retinue.contract.event import Body, Decision
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Join, Plan, topological_order
 from retinue.contract.result import Result, Usage
@@ -328,7 +328,10 @@ class Orchestrator:
         steps = RunHistory(run, RUN_PLAN, {}, "", 0, events=events).kept_results()
         again = [step for step in steps if step.partition(RESERVED)[0] in changed]
         payload = RunRequest.read(request.model_copy(update={"plan": plan}).to_json()).to_json()
-        return await self.engine.fork(run, without=again, payload=payload)
+        copy = await self.engine.fork(run, without=again, payload=payload)
+        with suppress(Unavailable):  # another process works on the run, and only that one may write into its history
+            await self.engine.add_event(run, Decision("fork", f"It was started again as run `{copy}`.", {"run": copy}))
+        return copy
 
     async def run_goal(self, goal: str, *, budget: Budget | None = None, run: str | None = None) -> Result:
         """Answer `goal`: plan it, run the plan, merge what came (G17).

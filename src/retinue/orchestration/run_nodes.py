@@ -27,7 +27,7 @@ from retinue.contract.event import (
 )
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.engine.ids import CHILD
 from retinue.orchestration.run_request import RESERVED
 
@@ -72,6 +72,17 @@ def progress_text(body: Progress) -> str:
     return " ".join(dict.fromkeys(filter(None, (body.phase, body.status, count))))
 
 
+def node_path(run: str, event: Event) -> str:
+    """The node that `event` is about, below the nodes whose plans it belongs to: `n2/a`; "" for the run itself.
+
+    Args:
+        run: The run that all belong to.
+        event: One of it or of its child runs.
+    """
+    names = (*event.run.removeprefix(run).split(CHILD), event.node)
+    return "/".join(filter(None, map(_base_id, names)))
+
+
 def _outcome_text(result: Result) -> str:
     return f"{result.outcome or result.lifecycle}{f': {result.fault.message}' if result.fault else ''}"
 
@@ -89,6 +100,9 @@ class RunNode:
         title: What it is asked.
         started_ns: When it began first, nanoseconds since 1970 UTC; `ended_ns` likewise.
         note: The latest thing worth saying while it works, or why it ended as it did.
+        attempts: How often its agent was called; None while nobody told.
+        usage: What that took, as far as it was measured; with its children, what the whole of it took.
+        decisions: What was decided about it on the way.
         children: The delegations of the plan that it answered with.
         is_reused: Its result is from before: a resumed run did not run it again.
     """
@@ -101,6 +115,9 @@ class RunNode:
     started_ns: int | None = None
     ended_ns: int | None = None
     note: str = ""
+    attempts: int | None = None
+    usage: Usage | None = None
+    decisions: list[Decision] = field(default_factory=list[Decision])
     is_reused: bool = False
     children: "list[RunNode]" = field(default_factory=list["RunNode"])
 
@@ -108,6 +125,16 @@ class RunNode:
     def is_over(self) -> bool:
         """It has come to something, good or bad."""
         return self.state in _FINAL_STATES
+
+    @property
+    def is_useful(self) -> bool:
+        """It brought something, which a resumed run keeps."""
+        return self.state in {"success", "partial"}
+
+    @property
+    def duration_ns(self) -> int | None:
+        """How long it took; None until it has ended."""
+        return None if self.started_ns is None or self.ended_ns is None else max(0, self.ended_ns - self.started_ns)
 
     def to_json(self) -> JsonMapping:
         """This node and its children as JSON; what is empty is left out."""
@@ -118,6 +145,8 @@ class RunNode:
             "title": self.title,
             "state": self.state,
             "note": self.note,
+            "attempts": self.attempts,
+            "usage": self.usage and self.usage.to_json(),
             "started_ns": self.started_ns,
             "ended_ns": self.ended_ns,
             "is_reused": self.is_reused,
@@ -147,6 +176,13 @@ class RunNodes:
     def __iter__(self) -> Iterator[tuple[int, RunNode]]:
         """Every node with its depth, each before its children."""
         return _walk(self.top, 0)
+
+    def paths(self) -> Iterator[tuple[str, RunNode]]:
+        """Every node with its name, below those whose plans it belongs to: `n2/a`."""
+        names: list[str] = []
+        for depth, node in self:
+            names[depth:] = [node.id]
+            yield "/".join(names), node
 
     def apply(self, event: Event) -> RunNode | None:
         """Note what `event` says; gives the node it speaks of, if it changed."""
@@ -179,7 +215,10 @@ class RunNodes:
                 node.state, node.note = "asking", question.text
             case QuestionAnswered():
                 node.state, node.note = "working", ""
-            case Decision(move, reason) if move in {"skip", "stop"}:
+            case Decision(move, reason) as body:
+                node.decisions.append(body)
+                if move not in {"skip", "stop"}:
+                    return False
                 node.state, node.note = "canceled", reason
             case NodeFinished(result):
                 if (event.run, event.node) in self._questions:
@@ -190,6 +229,8 @@ class RunNodes:
         return True
 
     def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
+        node.usage = Usage.total((node.usage, result.usage))
+        node.attempts = (node.attempts or 0) + len(result.attempts) or None
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
             nodes: object = cast("dict[str, Any]", plan).get("nodes") if isinstance(plan, dict) else None

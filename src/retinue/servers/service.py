@@ -39,6 +39,7 @@ from retinue.engine.blocking import in_thread
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.statistics import Rating
 from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable, UnknownName
+from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.synthesise import RUN_AGENT
@@ -429,11 +430,13 @@ class Service:
                     if changed := self.orchestrator.changed(await self.engine.payload(record.run)):
                         _LOGGER.warning("run %s is left: not here as it was: %s", record.run, ", ".join(changed))
                         continue
+                    since_ns = time.time_ns()
                     await self.engine.resume(record.run)
                 except RetinueError as error:
                     _LOGGER.warning("run %s cannot go on: %s", record.run, error.message)
                 else:
-                    self._watch(record.run, record.labels["door"], record.labels.get("agent", ""), lambda: None)
+                    labels = record.labels
+                    self._watch(record.run, labels["door"], labels.get("agent", ""), lambda: None, since_ns=since_ns)
                     resumed.append(record.run)
         return resumed
 
@@ -484,8 +487,8 @@ class Service:
         """Where the engine keeps history, if it does."""
         return self.engine.journal if isinstance(self.engine, InProcessEngine) else None
 
-    def _watch(self, run: str, door: str, agent: str, release: Callable[[], None]) -> None:
-        """Give the caller's slot back when the run has ended."""
+    def _watch(self, run: str, door: str, agent: str, release: Callable[[], None], *, since_ns: int = 0) -> None:
+        """Log the faults of a run from `since_ns` on, and give the caller's slot back when it has ended."""
         self._open[run] = agent
         self.metrics.begin_run(door, agent)
         began_s = time.monotonic()
@@ -493,6 +496,8 @@ class Service:
         async def wait() -> None:
             outcome = "left"
             try:
+                with contextlib.suppress(RetinueError):
+                    await log_faults(self.engine, run, command="serve", since_ns=since_ns)
                 with contextlib.suppress(RetinueError):
                     outcome = (await self.engine.result(run)).outcome or "none"
             finally:

@@ -3,14 +3,17 @@
 What surrounds them, and what keeps them harmless, is in `html_markup`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final, assert_never
 
+from retinue.contract.event import Event
 from retinue.contract.json import as_list, as_mapping, as_mappings
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.table import Cell, Chart, Table, TableColumn
+from retinue.engine.base import RunRecord
 from retinue.orchestration.present.blocks import (
     MAX_ROWS,
     Block,
@@ -26,14 +29,17 @@ from retinue.orchestration.present.explanation import answer_and_explanation, ou
 from retinue.orchestration.present.html_markup import CHART_STYLE, document, element, link, markdown_to_html, text
 from retinue.orchestration.present.numbers import (
     column_heading,
+    format_cost,
     format_duration,
     format_exact,
     format_grouped,
     is_quantity,
     usage_parts,
 )
+from retinue.orchestration.run_nodes import RunNodes, event_text, node_path
 
 _MAX_CELL: Final = 1_000
+_STYLE: Final = f"\n{Path(__file__).with_name('page.css').read_text('utf-8')}{CHART_STYLE}"
 
 
 def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
@@ -68,9 +74,83 @@ def as_html(result: Result, *, run: str = "", created_at: str = "") -> str:
         element("header", element("h1", text(goal)) + element("p", meta, class_="meta")),
         element("main", "\n".join(_answer_parts(blocks, result))),
         _provenance(result, data),
-        style=f"\n{Path(__file__).with_name('page.css').read_text('utf-8')}{CHART_STYLE}",
+        style=_STYLE,
         created_at=created_at,
     )
+
+
+def as_history_html(
+    record: RunRecord,
+    events: Sequence[Event],
+    nodes: RunNodes,
+    faults: Sequence[tuple[str, Mapping[str, Sequence[str]]]],
+    result: Result | None,
+) -> str:
+    """The history of a run as one HTML document: its answer, its steps, its faults, and all that happened.
+
+    Args:
+        record: The run.
+        events: Its events and those of its child runs, in order.
+        nodes: Its steps.
+        faults: What failed, each with what is to be said of it, by the word that stands before that.
+        result: What it came to, when it has ended.
+    """
+    word, style = outcome_label(result.outcome) if result else (record.lifecycle.replace("_", " "), "warn")
+    moment = datetime.fromtimestamp(record.started_ns / 1e9).astimezone().strftime("%Y-%m-%d %H:%M:%S %z")
+    facts = [moment, *([format_duration(max(0, record.ended_ns - record.started_ns))] if record.ended_ns else [])]
+    facts += usage_parts(result.usage) if result and result.usage else ()
+    facts.append(f"run {record.run}")
+    label = _line(record.label) or "Run"
+    meta = element("b", text(word), class_=style) + "".join(text(f" · {fact}") for fact in facts)
+    steps: list[tuple[Cell, ...]] = []
+    for depth, node in nodes:
+        steps.append(
+            (
+                f"{'· ' * depth}{node.id}",
+                ".".join(dict.fromkeys(filter(None, (node.agent, node.skill)))),
+                node.title,
+                node.state,
+                "" if node.duration_ns is None else format_duration(node.duration_ns),
+                node.usage.tokens if node.usage else None,
+                format_cost(node.usage),
+            )
+        )
+    failures = ""
+    for title, texts in faults:
+        items = [
+            element("strong", f"{head}: ") + text(_line("; ".join(words))) for head, words in texts.items() if words
+        ]
+        failures += element("h3", text(_line(title))) + element("ul", "".join(element("li", item) for item in items))
+    rows = tuple(
+        (
+            f"{(event.at_ns - record.started_ns) / 1e9:.3f} s",
+            node_path(record.run, event),
+            event.kind,
+            _line(event_text(event.body)),
+        )
+        for event in events
+    )
+    decided = tuple((*row[:2], row[3]) for row in rows if row[2] == "decision")
+    parts = [
+        element("section", "\n".join(_answer_parts(answer_and_explanation(result.data), result))) if result else "",
+        element("h2", "Steps")
+        + _table_of("", ("step", "who", "asked", "state", "took", "tokens", "cost"), tuple(steps)),
+        element("section", element("h2", "What failed") + failures, class_="aside failures") if failures else "",
+        element("h2", "Decisions") + _table_of("", ("after", "step", "decision"), decided) if decided else "",
+        element("h2", "Events") + _table_of("", ("after", "step", "event", "what"), rows),
+    ]
+    return document(
+        label[:120],
+        element("header", element("h1", text(label)) + element("p", meta, class_="meta")),
+        element("main", "\n".join(filter(None, parts))),
+        style=_STYLE,
+    )
+
+
+def _table_of(title: str, names: Sequence[str], rows: Sequence[tuple[Cell, ...]]) -> str:
+    """A table of plain columns; those that count are numbers."""
+    columns = tuple(TableColumn(name=name, kind="number" if name == "tokens" else "text") for name in names)
+    return _table_html(Table(title=title, columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
 
 
 def _answer_parts(blocks: Sequence[Block], result: Result) -> Iterator[str]:
@@ -174,10 +254,7 @@ def _provenance(result: Result, data: JsonMapping) -> str:
             after = ", ".join(map(str, as_list(node.get("needs"))))
             agent = ".".join(filter(None, (str(node.get("agent") or ""), str(node.get("skill") or ""))))
             rows.append((name, agent, str(node.get("instruction") or ""), after, outcomes.get(name, "")))
-        columns = tuple(TableColumn(name=name) for name in ("step", "who", "asked", "after", "came to"))
-        parts.append(
-            _table_html(Table(title="Plan", columns=columns, rows=tuple(rows[:MAX_ROWS]), total_rows=len(rows)))
-        )
+        parts.append(_table_of("Plan", ("step", "who", "asked", "after", "came to"), rows))
         token_counts = as_mapping(data.get("tokens"))
         full, handed_on = token_counts.get("full"), token_counts.get("handed_on")
         if isinstance(full, int) and isinstance(handed_on, int) and full:

@@ -104,6 +104,12 @@ def format_duration(nanoseconds: int) -> str:
     return f"{hours} h {minutes:02} min"
 
 
+def format_cost(usage: Usage | None) -> str:
+    """The money that something cost, the least of it where not all has a known price; empty when nobody knows any."""
+    usd = usage.known_usd if usage is not None else None
+    return "" if usage is None or usd is None else f"{'' if usage.cost else 'at least '}${usd:.4f}"
+
+
 def usage_parts(usage: Usage) -> Iterator[str]:
     """What something cost: its tokens, in and out where both are known for all of it, and its money."""
     counts = {"in": usage.tokens_in, "out": usage.tokens_out}
