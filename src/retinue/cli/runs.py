@@ -48,6 +48,7 @@ from retinue.orchestration.run_nodes import event_text
 _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 100_000
 _LONGEST_COMMENT = 2_000
+_MATCHES = 100
 
 
 def list_runs(*, limit: int, as_json: bool) -> None:
@@ -194,13 +195,14 @@ def find_run(journal: Journal, run: str | None) -> str:
         if not newest:
             raise UnknownName("No runs yet.", hint='Start one with: retinue run "…"')
         return newest[0].run
-    matches = journal.find(run) if run else ()
+    matches = journal.find(run, limit=_MATCHES) if run else ()
     if run in matches:
         return run
     if len(matches) > 1:
         ids = ", ".join(map(safe, matches[:5])) + (" …" if len(matches) > 5 else "")
         hint = f"Give more of the id: {ids}."
-        raise InvalidInput(f"{len(matches)} runs match {run[:80]!r}.", hint=hint, suggestions=matches[:5])
+        count = f"{len(matches)} runs" if len(matches) < _MATCHES else f"{_MATCHES} runs or more"
+        raise InvalidInput(f"{count} match {run[:80]!r}.", hint=hint, suggestions=matches[:5])
     return matches[0] if matches else journal.get(run).run
 
 

@@ -15,9 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar, cast
 
+from retinue.contract.event import DelegationFinished, NodeFinished
+from retinue.contract.result import Result
+from retinue.engine.event_codec import decode
 from retinue.engine.ids import CHILD
-from retinue.engine.store import FORMAT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, TABLES, Connection
-from retinue.errors import RetinueError, Unavailable
+from retinue.engine.statistics import facts_row
+from retinue.engine.store import FORMAT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, TABLES, Connection
+from retinue.errors import ParseError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
 T = TypeVar("T")
@@ -71,6 +75,10 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise store_error(self._path, error) from error
 
+    def shrink(self, connection: Connection) -> None:
+        """See `Store`."""
+        connection.execute("PRAGMA incremental_vacuum").fetchall()  # one page for each row that is asked for
+
     def has_changed(self) -> bool:
         """See `Store`."""
         if self._writing is None:
@@ -116,6 +124,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     create_private_file(path)
     connection = _connect(path, "rw")
     try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only, before anything is in it
         use_wal(connection)
         # Synced at each commit: what a caller was told outlives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
@@ -191,6 +200,10 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+    if version == 1:
+        with suppress(sqlite3.Error):  # no space for a second copy, or somebody reads: then the file stays large
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("VACUUM")
 
 
 _STARTS_1: Final = """
@@ -201,6 +214,11 @@ _STARTS_1: Final = """
             AND ending.node = '')
     FROM events_1 AS start LEFT JOIN events_1 AS payload ON payload.run = start.run AND payload.sequence = -1000000
     WHERE start.sequence = 0"""
+_RESULTS_1: Final = """
+    SELECT result.run, result.sequence, result.node, result.kind, result.body
+    FROM events_1 AS result JOIN events_1 AS start ON start.run = result.run AND start.sequence = 0
+    WHERE result.sequence > 0 AND result.kind IN ('finished', 'delegated') AND result.at_ns >= start.at_ns"""
+"""Without those that a fork has from another run."""
 _EVENTS_1: Final = (
     "INSERT INTO events SELECT * FROM events_1 WHERE sequence > 0",
     """INSERT INTO events SELECT run, sequence + 1000000, node, attempt, kind, at_ns, body FROM events_1
@@ -231,8 +249,17 @@ def _convert(connection: sqlite3.Connection) -> None:
         labels += [(run, f"label:{name}", str(value)) for name, value in facts.items()]
     connection.executemany(INSERT_RUN, rows)
     connection.executemany(INSERT_TAG, labels)
+    connection.executemany(INSERT_FACTS, (_facts_row(*row) for row in connection.execute(_RESULTS_1)))
     for statement in _EVENTS_1:
         connection.execute(statement)
+
+
+def _facts_row(run: str, sequence: int, node: str, kind: str, text: str) -> Sequence[object]:
+    result: Result | None = None
+    with suppress(ParseError, TypeError):
+        body = decode(kind, text)
+        result = body.result if isinstance(body, NodeFinished | DelegationFinished) else None
+    return facts_row(run, sequence, node, kind, result)
 
 
 def _object(text: object) -> dict[str, Any]:
