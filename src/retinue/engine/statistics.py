@@ -196,13 +196,13 @@ def read_facts(
     calls: list[CallFacts] = []
     callees: dict[str, set[str]] = defaultdict(set)
     damaged = 0
-    for root, child, _, node, kind, text in sorted(rows):
+    for root, child, _, node, is_inside, text in sorted(rows):
         name = f"{root}{CHILD}{child}" if child else root
         facts = _members(text)
         agent = facts.get("agent")
         if not isinstance(agent, str):
             damaged += 1
-        elif kind == "delegated":
+        elif is_inside:
             calls.append(_call(name, node, facts, callees[name], inside=True))
             callees[name].add(agent)
         elif node and (root, f"{child}{CHILD}{node}" if child else node) not in runs_with_facts:
@@ -220,8 +220,8 @@ def read_facts(
                 started_ns=started_ns,
                 outcome=_outcome(facts.get("outcome")),
                 duration_ns=_count(facts.get("duration_ns")),
-                fault=next(_texts(facts.get("faults")), None),
-                used=next(_usages(facts.get("used")), None),
+                fault=next(iter(_texts(facts.get("faults"))), None),
+                used=next(iter(_usages(facts.get("used"))), None),
                 tokens_full=_count(tokens.get("full")),
                 tokens_handed_on=_count(tokens.get("handed_on")),
                 rating=ratings.get(root),
@@ -234,7 +234,7 @@ def read_facts(
 _STARTS: Final = "SELECT run, started_ns, body FROM runs"
 _IN_ORDER: Final = "ORDER BY started_ns, run"
 _FACTS: Final = (
-    "SELECT facts.run, facts.child, facts.sequence, facts.node, facts.kind, facts.body"
+    "SELECT facts.run, facts.child, facts.sequence, facts.node, facts.kind = 'delegated', facts.body"
     " FROM runs JOIN facts ON facts.run = runs.run"
 )
 _NTH: Final = "SELECT started_ns FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
@@ -258,18 +258,18 @@ def _call(run: str, node: str, facts: dict[str, Any], callees: Collection[str], 
         outcome=_outcome(facts.get("outcome")),
         duration_ns=_count(facts.get("duration_ns")),
         retries=_count(facts.get("retries")) or 0,
-        faults=tuple(_texts(facts.get("faults"))),
-        used=tuple(_usages(facts.get("used"), callees)),
+        faults=_texts(facts.get("faults")),
+        used=_usages(facts.get("used"), callees),
         inside=inside,
     )
 
 
-def _texts(value: object) -> Iterator[str]:
-    return (text for each in _list(value) if (text := _text(each)))
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(text for each in _list(value) if (text := _text(each))) if value else ()
 
 
-def _usages(value: object, callees: Collection[str] = ()) -> Iterator[UsageFacts]:
-    return (usage for each in _list(value) if (usage := _usage(each, callees)) is not None)
+def _usages(value: object, callees: Collection[str] = ()) -> tuple[UsageFacts, ...]:
+    return tuple(usage for each in _list(value) if (usage := _usage(each, callees)) is not None) if value else ()
 
 
 def _usage(value: object, callees: Collection[str]) -> UsageFacts | None:
