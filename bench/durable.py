@@ -29,14 +29,23 @@ _STORED: Final = 100_000
 _LEFT: Final = 100
 _WINDOW: Final = 10_000
 _RUNS: Final = 300
-_LARGE: Final = Result(task_id="bench", agent="bench", skill="work", outcome="success", content="x" * 1_650, duration_ns=1)
+_CHANGED: Final = {
+    "run": "copy",
+    "reversed": "backwards",
+    "started_ns": "started_ns + shift_ns",
+    "at_ns": "at_ns + shift_ns",
+}
+"""Columns of a copied row that differ from the model's."""
+_LARGE: Final = Result(
+    task_id="bench", agent="bench", skill="work", outcome="success", content="x" * 1_650, duration_ns=1
+)
 
 
 async def _large() -> Result:
     return _LARGE
 
 
-async def _large_flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+async def _large_flow(scope: WorkflowScope, _: JsonMapping) -> Result:
     """Three steps at once, each with a result of 1.9 kB: the bodies of such a run take 7.8 kB."""
     scope.reserve("abc")
     for name in "abc":
@@ -69,7 +78,7 @@ def _share(folder: Path) -> Iterator[Row]:
     bare_us, kept_us = statistics.median(bare[1:]), statistics.median(kept[1:])
     yield Row("durable: three-way plan unrecorded, processor", bare_us, "µs")
     yield Row("durable: … recorded", kept_us, "µs")
-    yield Row("durable: recorded : unrecorded", kept_us / bare_us, "×", 4)
+    yield Row("durable: recorded : unrecorded", kept_us / bare_us, "times", 4)
 
 
 def _bytes(folder: Path) -> Iterator[Row]:
@@ -88,27 +97,24 @@ def _bytes(folder: Path) -> Iterator[Row]:
 
 
 def fill(path: Path, count: int) -> None:
-    """Copies of one recorded three-way plan, a second apart; the newest hundred have lost their ends, and the last step."""
+    """Copies of one recorded three-way plan, a second apart; the newest lack their last step and their end."""
     with Journal(path) as journal:
         asyncio.run(_run_all(RUN_PLAN, three_way(), journal, 1))
     with closing(sqlite3.connect(path)) as connection, connection:
-        (model, start_ns), *_ = connection.execute("SELECT run, started_ns FROM runs").fetchall()
-        copies = [(f"01{number:018d}", (number - count) * 10**9) for number in range(count)]
-        connection.execute("CREATE TEMP TABLE copies (copy, shift_ns)")
-        connection.executemany("INSERT INTO copies VALUES (?, ?)", copies)
-        connection.create_function("backwards", 1, lambda text: text[::-1], deterministic=True)
+        (model,) = connection.execute("SELECT run FROM runs").fetchone()
+        copies = [(name := f"01{number:018d}", name[::-1], (number - count) * 10**9) for number in range(count)]
+        connection.execute("CREATE TEMP TABLE copies (copy, backwards, shift_ns)")
+        connection.executemany("INSERT INTO copies VALUES (?, ?, ?)", copies)
         for table in ("runs", "events", "tags", "facts"):
-            columns = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
-            changed = {"run": "copy", "reversed": "backwards(copy)", "started_ns": "started_ns + shift_ns"}
-            changed["at_ns"] = "at_ns + shift_ns"
-            values = ", ".join(changed.get(column, column) for column in columns)
-            connection.execute(f"INSERT INTO {table} SELECT {values} FROM copies CROSS JOIN {table} WHERE run = ?", [model])
+            columns: list[str] = [column for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")]
+            values = ", ".join(_CHANGED.get(column, column) for column in columns)
+            connection.execute(
+                f"INSERT INTO {table} SELECT {values} FROM copies CROSS JOIN {table} WHERE run = ?", [model]
+            )
             connection.execute(f"DELETE FROM {table} WHERE run = ?", [model])
         left = copies[-_LEFT][0]
         connection.execute("UPDATE runs SET status = 'working', owner = '' WHERE run >= ?", [left])
-        connection.execute(
-            "DELETE FROM events WHERE run >= ? AND kind = 'finished' AND node IN ('', 'join')", [left]
-        )
+        connection.execute("DELETE FROM events WHERE run >= ? AND kind = 'finished' AND node IN ('', 'join')", [left])
 
 
 async def _going_on(journal: Journal) -> tuple[float, float]:
@@ -159,7 +165,7 @@ def _among_many(folder: Path) -> Iterator[Row]:
         for pruned in (1_000, 10_000):
             taken_s = _timed_ms(lambda n=pruned: journal.prune(keep=journal.count(EVERY_RUN) - n)) / 1e3
             yield Row(f"durable: {_STORED:,} runs, prune {pruned:,}", taken_s, "s", 1)
-    yield Row("durable: size of the file after that : before", path.stat().st_size / before, "×", 0.9)
+    yield Row("durable: size of the file after that : before", path.stat().st_size / before, "times", 0.9)
 
 
 def _beside_dbos() -> Iterator[Row]:
@@ -168,7 +174,7 @@ def _beside_dbos() -> Iterator[Row]:
     for name, figures in (("wall", wall), ("processor", processor)):
         ours, theirs = (statistics.median(figures[subject.name]) for subject in (JOURNALED, DBOS))
         note = f"{ours:.2f} : {theirs:.2f} ms"
-        yield Row(f"durable: three-way plan : raw DBOS, {name}", ours / theirs, "×", 0.6, note=note)
+        yield Row(f"durable: three-way plan : raw DBOS, {name}", ours / theirs, "times", 0.6, note=note)
 
 
 def measure() -> Iterator[Row]:

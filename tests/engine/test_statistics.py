@@ -197,6 +197,31 @@ def test_a_figure_that_cannot_be_is_as_if_it_were_not_there(journal: Journal, nu
     assert (used.model, used.tokens, used.usd, found.calls[0].retries) == ("m", None, None, 0)
 
 
+@pytest.mark.requirement("P21")
+def test_only_the_newest_runs_are_read_or_one_alone_with_its_child_runs(journal: Journal) -> None:
+    with journal:
+        for number in range(1, 5):
+            record(journal, f"r{number}", ("n1", finished("a")), ("", finished("run")), at_ns=number * 1_000)
+        record(journal, "r2:n1", ("x", finished("b")), ("", finished("run")), at_ns=2_000, parent="r2")
+        assert [run.run for run in journal.facts(newest=2).runs] == ["r3", "r4"]
+        assert [run.run for run in journal.facts(newest=9, since_ns=2_000).runs] == ["r2", "r3", "r4"]
+        only = journal.facts(run="r2")
+    assert ([run.run for run in only.runs], [call.agent for call in only.calls]) == (["r2"], ["b"])
+
+
+@pytest.mark.requirement("P21")
+def test_of_a_run_that_was_resumed_the_last_end_counts_and_every_call(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("a", "failed")), ("", finished("run", "failed")))
+    with journal:
+        journal.take_over("r1")
+        journal.record(Event("r1", "n1", 1, 3, 2_000, finished("a")), 2)
+        journal.record(Event("r1", "", 0, 4, 2_001, finished("run")), 2)
+        found = journal.facts()
+    assert [run.outcome for run in found.runs] == ["success"]
+    assert [call.outcome for call in found.calls] == ["failed", "success"]
+
+
 def test_a_rating_stands_beside_its_run_and_goes_with_it(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("", finished("run")))

@@ -41,7 +41,7 @@ async def _serve(prepare: Prepare) -> None:
 
 
 async def _branches(prepare: Prepare, *, branches: int, times: int) -> dict[str, object]:
-    """Milliseconds of each run, and of the processor in all its threads; the first, which also builds, is told apart."""
+    """Milliseconds of each run, also of the processor alone; the first, which also builds, is told apart."""
     begun = time.perf_counter_ns()
     once = prepare(branches)
     await _checked(once, branches)

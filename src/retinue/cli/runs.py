@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from retinue.cli import user_paths
+from retinue.cli.app import Exit
 from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
 from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
@@ -38,10 +39,10 @@ from retinue.cli.session import (
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
-from retinue.engine.base import RunRecord
+from retinue.engine.base import EVERY_RUN, RunRecord
 from retinue.engine.journal import Journal
 from retinue.engine.statistics import Rating, Verdict
-from retinue.errors import InvalidInput, ParseError, UnknownName
+from retinue.errors import InvalidInput, MissingFile, ParseError, UnknownName
 from retinue.orchestration.present.numbers import format_duration
 from retinue.orchestration.run_nodes import event_text
 
@@ -184,8 +185,38 @@ def prune_runs(*, keep: int | None, days: float | None) -> None:
     echo_err(f"{plural(deleted_count, 'run')} deleted.")
 
 
-def _journal() -> Journal:
-    return Journal(user_paths.journal_file())
+def check_store(*, store: str | None, as_json: bool) -> int:
+    """Find what is damaged in a history."""
+    with _journal(store) as journal:
+        try:
+            count, found = journal.count(EVERY_RUN), journal.check()
+        except ParseError as error:  # it is not even a database any more
+            count, found = 0, [("", error.message)]
+    if as_json:
+        problems = [present({"run": run or None, "message": message}) for run, message in found]
+        echo_json({"store": journal.place, "runs": count, "problems": problems})
+    else:
+        for run, message in found:
+            echo(f"{safe(run) or 'store'}: {safe(message)}")
+        echo_err(f"{safe(journal.place)}: {plural(count, 'run')}, {plural(len(found), 'problem')}")
+    return Exit.INVALID if found else Exit.OK
+
+
+def migrate_store(*, store: str | None) -> None:
+    """Bring a history to the present format."""
+    with _journal(store) as journal:
+        before, now = journal.migrate()
+    told = (
+        f"brought from format {before} to {now}" if before != now else f"format {now}" if now else "nothing there yet"
+    )
+    echo_err(f"{safe(journal.place)}: {told}.")
+
+
+def _journal(store: str | None = None) -> Journal:
+    """The history in `store`, or that of this user."""
+    if store is not None and "://" not in store and not Path(store).exists():
+        raise MissingFile(f"There is no history at {store[:200]!r}.", path=store)
+    return Journal(store or user_paths.journal_file())
 
 
 def find_run(journal: Journal, run: str | None) -> str:

@@ -400,6 +400,31 @@ class Journal:
         """
         return self._read(lambda reader: reader.connection.execute("SELECT run, name, text FROM texts").fetchall(), [])
 
+    # The store itself
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring the tables to the present format, and give the one they had, 0 for none, and the one they have now.
+
+        Raises:
+            RetinueError: The store cannot be read or written, or is of a newer format.
+        """
+        before = self._store.format()
+        if before:
+            self._writer.call(lambda _: None)
+        return before, self._store.format()
+
+    def check(self) -> Sequence[tuple[str, str]]:
+        """Everything that is wrong with the store: the run, or "" for the database itself, and what it is.
+
+        Raises:
+            RetinueError: The store itself cannot be read.
+        """
+
+        def read(reader: JournalReader) -> list[tuple[str, str]]:
+            return [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()]
+
+        return self._read(read, [])
+
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:

@@ -4,7 +4,7 @@ Everything in a row is checked, because it may have been edited: nonsense is an 
 keeps other runs from being read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
@@ -167,6 +167,21 @@ class JournalReader:
             if found := [*same, *sorted(self._rows(query, start, start + _LAST), reverse=True)]:
                 return tuple(run for _, run in found)
         return ()
+
+    def damage(self) -> Iterator[tuple[str, str]]:
+        """Each run that cannot be read, or whose start is missing, and why."""
+        last = ""
+        while page := self._rows(f"SELECT run FROM runs WHERE run > ? ORDER BY run LIMIT {_PAGE}", last):  # noqa: S608
+            for (run,) in page:
+                try:
+                    self.record(run)
+                    self.history(run)
+                    self.mail(run)
+                except ParseError as error:
+                    yield run, error.message
+            last = page[-1][0]
+        for (run,) in self._rows("SELECT DISTINCT run FROM events WHERE run NOT IN (SELECT run FROM runs)"):
+            yield run, f"Run `{run}` has events, but nothing says how it was started."
 
     def idle(self, runs: Sequence[str]) -> Sequence[str]:
         """Those of `runs` that no process works on: ended, stalled, or not to be read."""

@@ -6,7 +6,7 @@ its own module in `stores`. One thread writes at a time; another may read meanwh
 Who may write to a run is told by its epoch: whoever takes a run over raises it, and rows of an older one are refused.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from retinue.errors import Unavailable
@@ -124,6 +124,18 @@ class Store(Protocol):
         Raises:
             RetinueError: The database cannot be read; or `work` raised it.
         """
+        ...
+
+    def format(self) -> int:
+        """The format of its tables, as they are now; 0 when there are none.
+
+        Raises:
+            RetinueError: The database cannot be read, or is of a newer format.
+        """
+        ...
+
+    def damage(self, connection: Connection) -> Sequence[str]:
+        """What the database itself finds wrong with its tables and indexes."""
         ...
 
     def shrink(self, connection: Connection) -> None:

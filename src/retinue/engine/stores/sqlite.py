@@ -10,7 +10,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar, cast
@@ -74,6 +74,20 @@ class SqliteStore:
             return work(self._reading)
         except (sqlite3.Error, OSError) as error:
             raise store_error(self._path, error) from error
+
+    def format(self) -> int:
+        """See `Store`."""
+        if not self.exists():
+            return 0
+        try:
+            with closing(_connect(self._path, "ro")) as connection:
+                return format_of(connection, self._path, newest=FORMAT, content="history")
+        except sqlite3.Error as error:
+            raise store_error(self._path, error) from error
+
+    def damage(self, connection: Connection) -> Sequence[str]:
+        """See `Store`."""
+        return [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
 
     def shrink(self, connection: Connection) -> None:
         """See `Store`."""
