@@ -168,6 +168,15 @@ def test_a_record_that_somebody_changed_is_counted_as_damaged(journal: Journal, 
     assert (found.damaged, len(found.runs), found.calls) == (1, 1, ())
 
 
+def test_a_name_that_is_no_text_any_more_is_counted_as_damaged(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("n2", finished("b")), ("", finished("run")))
+        journal.flush()
+        change(journal.place, "UPDATE facts SET node = x'ff', sequence = 'x' WHERE node = 'n1'")
+        found = journal.facts()
+    assert (found.damaged, [call.agent for call in found.calls]) == (1, ["b"])
+
+
 def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
     odd = (
         '{"agent": "a", "skill": 3, "outcome": "great", "duration_ns": -1, "retries": "x", "faults": [4, {}],'

@@ -189,18 +189,18 @@ def read_facts(
         for root, started_ns, body in connection.execute(f"{_STARTS} WHERE {condition} {_IN_ORDER}", values)
         if isinstance(started_ns, int)
     }
-    rows = connection.execute(f"{_FACTS} WHERE {condition}", values).fetchall()
+    rows = connection.execute(f"{_FACTS} WHERE {condition} {_IN_ORDER}, child, sequence", values).fetchall()
     runs_with_facts = {(root, child) for root, child, *_ in rows}
     ratings = read_ratings(connection)
     ends: dict[str, RunFacts] = {}
     calls: list[CallFacts] = []
     callees: dict[str, set[str]] = defaultdict(set)
     damaged = 0
-    for root, child, _, node, is_inside, text in sorted(rows):
+    for root, child, node, is_inside, text in rows:
         name = f"{root}{CHILD}{child}" if child else root
         facts = _members(text)
         agent = facts.get("agent")
-        if not isinstance(agent, str):
+        if not isinstance(agent, str) or not isinstance(node, str):
             damaged += 1
         elif is_inside:
             calls.append(_call(name, node, facts, callees[name], inside=True))
@@ -232,9 +232,9 @@ def read_facts(
 
 
 _STARTS: Final = "SELECT run, started_ns, body FROM runs"
-_IN_ORDER: Final = "ORDER BY started_ns, run"
+_IN_ORDER: Final = "ORDER BY started_ns, runs.run"
 _FACTS: Final = (
-    "SELECT facts.run, facts.child, facts.sequence, facts.node, facts.kind = 'delegated', facts.body"
+    "SELECT facts.run, facts.child, facts.node, facts.kind = 'delegated', facts.body"
     " FROM runs JOIN facts ON facts.run = runs.run"
 )
 _NTH: Final = "SELECT started_ns FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
