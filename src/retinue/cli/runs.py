@@ -189,27 +189,27 @@ def check_store(*, store: str | None, as_json: bool) -> int:
     """Find what is damaged in a history."""
     with _journal(store) as journal:
         try:
-            count, found = journal.count(EVERY_RUN), journal.check()
+            count, damage = journal.count(EVERY_RUN), journal.check()
         except ParseError as error:  # it is not even a database any more
-            count, found = 0, [("", error.message)]
+            count, damage = 0, [("", error.message)]
     if as_json:
-        problems = [present({"run": run or None, "message": message}) for run, message in found]
+        problems = [present({"run": run or None, "message": message}) for run, message in damage]
         echo_json({"store": journal.place, "runs": count, "problems": problems})
     else:
-        for run, message in found:
+        for run, message in damage:
             echo(f"{safe(run) or 'store'}: {safe(message)}")
-        echo_err(f"{safe(journal.place)}: {plural(count, 'run')}, {plural(len(found), 'problem')}")
-    return Exit.INVALID if found else Exit.OK
+        echo_err(f"{safe(journal.place)}: {plural(count, 'run')}, {plural(len(damage), 'problem')}")
+    return Exit.INVALID if damage else Exit.OK
 
 
 def migrate_store(*, store: str | None) -> None:
     """Bring a history to the present format."""
     with _journal(store) as journal:
         before, now = journal.migrate()
-    told = (
+    change = (
         f"brought from format {before} to {now}" if before != now else f"format {now}" if now else "nothing there yet"
     )
-    echo_err(f"{safe(journal.place)}: {told}.")
+    echo_err(f"{safe(journal.place)}: {change}.")
 
 
 def _journal(store: str | None = None) -> Journal:

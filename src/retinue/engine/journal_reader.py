@@ -164,8 +164,8 @@ class JournalReader:
         most = f" LIMIT {limit:d}" if limit >= 0 else ""
         for column, start in (("run", part), ("reversed", part[::-1])):
             query = f"SELECT started_ns, run FROM runs WHERE {column} > ? AND {column} < ? ORDER BY {column} DESC{most}"  # noqa: S608
-            if found := [*same, *sorted(self._rows(query, start, start + _LAST), reverse=True)]:
-                return tuple(run for _, run in found)
+            if matches := [*same, *sorted(self._rows(query, start, start + _LAST), reverse=True)]:
+                return tuple(run for _, run in matches)
         return ()
 
     def damage(self) -> Iterator[tuple[str, str]]:
