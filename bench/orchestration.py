@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from bench.table import Row, peak_mb
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.engine.inprocess import InProcessEngine
 from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -25,7 +26,7 @@ from retinue.orchestration.run_request import RUN_PLAN, RunRequest
 if TYPE_CHECKING:
     from retinue.contract.task import ContextLevel
 
-__all__ = ["crowd", "measure"]
+__all__ = ["crowd", "join", "measure", "square", "three_way"]
 
 _CONCURRENT = 1_000
 
@@ -61,6 +62,11 @@ def _plan(branches: int) -> Plan:
     return Plan(nodes=(*nodes, last))
 
 
+def three_way() -> JsonMapping:
+    """What `run_plan` is started with for three branches and their join."""
+    return RunRequest(plan=_plan(3), answer="collected").to_json()
+
+
 async def _branches(branches: int, times: int) -> float:
     """Milliseconds for one fan-out and join, the median."""
     registry = Registry([square, join])
@@ -82,7 +88,7 @@ async def crowd() -> tuple[float, float]:
     """Three-way orchestrations a second, a thousand of them begun at once, and the peak of memory in MB."""
     registry = Registry([square, join])
     async with InProcessEngine(workflows(registry)) as engine:
-        payload = RunRequest(plan=_plan(3), answer="collected").to_json()
+        payload = three_way()
 
         async def one() -> None:
             await engine.result(await engine.start(RUN_PLAN, payload))

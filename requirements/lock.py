@@ -52,6 +52,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
     "peers-a2a-sdk": ("requirements/peers-a2a-sdk.in",),
     "peers-agent-framework": ("requirements/peers-agent-framework.in",),
     "peers-agno": ("requirements/peers-agno.in",),
+    "peers-dbos": ("requirements/peers-dbos.in",),
     "peers-langgraph": ("requirements/peers-langgraph.in",),
     "peers-pydantic-ai": ("requirements/peers-pydantic-ai.in",),
     "strangers-a2a-sdk": ("requirements/strangers-a2a-sdk.in",),

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-__all__ = ["JOURNALED", "PEERS", "RETINUE", "THINKER", "THINKING_PEERS", "Subject", "python_of", "variables"]
+__all__ = ["DBOS", "JOURNALED", "PEERS", "RETINUE", "THINKER", "THINKING_PEERS", "Subject", "python_of", "variables"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ENVIRONMENTS: Final = _ROOT / "bench" / "out" / "peers"
@@ -34,6 +34,7 @@ class Subject:
 
 RETINUE: Final = Subject("retinue", "retinue_agents")
 JOURNALED: Final = Subject("retinue, with its journal", "retinue_agents", arguments=("--journal",))
+DBOS: Final = Subject("dbos", "dbos_workflow", "peers-dbos")
 PEERS: Final = (
     Subject("agent-framework-core", "agent_framework_graph", "peers-agent-framework"),
     Subject("agno", "agno_workflow", "peers-agno"),

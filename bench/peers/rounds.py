@@ -11,7 +11,7 @@ from typing import Any, Final, Self, cast
 
 from bench.peers.environments import Subject, python_of, variables
 
-__all__ = ["Process", "branches", "crowds", "starts"]
+__all__ = ["Process", "branches", "costs", "crowds", "starts"]
 
 _SCRIPTS: Final = Path(__file__).parent / "subjects"
 _LIMIT_S: Final = 120.0
@@ -56,14 +56,24 @@ class Process:
 
 def branches(subjects: Sequence[Subject], size: int, *, rounds: int, times: int) -> dict[str, list[float]]:
     """Milliseconds of a fan-out of `size` with its join, for each subject `rounds` times `times`."""
+    return costs(subjects, size, rounds=rounds, times=times)[0]
+
+
+def costs(
+    subjects: Sequence[Subject], size: int, *, rounds: int, times: int
+) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """The same, and the milliseconds of the processor."""
     taken: dict[str, list[float]] = {subject.name: [] for subject in subjects}
+    busy: dict[str, list[float]] = {subject.name: [] for subject in subjects}
     with ExitStack() as stack:
         running = {subject.name: stack.enter_context(Process(subject)) for subject in subjects}
         for turn in range(rounds):
             _tell(f"{size:,} branches, round {turn + 1} of {rounds}")
             for name, process in running.items():
-                taken[name] += process.ask(do="branches", branches=size, times=times)["ms"]
-    return taken
+                answer = process.ask(do="branches", branches=size, times=times)
+                taken[name] += answer["ms"]
+                busy[name] += answer["processor_ms"]
+    return taken, busy
 
 
 def crowds(subjects: Sequence[Subject], runs: int, *, rounds: int) -> dict[str, list[tuple[float, float]]]:

@@ -125,7 +125,7 @@ def damage(home: Path, statement: str) -> None:
 
 def test_a_damaged_run_is_listed_as_such(retinue: Give, team: Path, home: Path) -> None:
     retinue("run", "sing a loud song")
-    damage(home, "UPDATE events SET body = '{' WHERE sequence = 0")
+    damage(home, "UPDATE runs SET body = '{'")
     assert "damaged" in retinue("runs", "list").out
     said = retinue("runs", "show")
     assert (said.code, said.out) == (2, "")
@@ -134,7 +134,7 @@ def test_a_damaged_run_is_listed_as_such(retinue: Give, team: Path, home: Path) 
 
 def test_a_run_whose_plan_was_edited_is_not_resumed(retinue: Give, team: Path, home: Path) -> None:
     retinue("run", "break a glass window")
-    damage(home, "UPDATE events SET body = '{\"plan\": 3}' WHERE kind = 'payload'")
+    damage(home, "UPDATE runs SET payload = '{\"plan\": 3}'")
     said = retinue("runs", "resume")
     assert (said.code, "Cannot read the plan of run" in said.err) == (2, True)
 
@@ -206,3 +206,30 @@ def test_a_run_is_resumed_as_strictly_as_it_was_started(retinue: Give, folder: P
     command = ("--command", "./scorer", "--dialect", "markdown_json", "--as", "scorer", "score", "How good is it?")
     assert retinue("ask", "--level", level, *command).code == code
     assert retinue("runs", "resume").code == code
+
+
+def test_a_store_is_checked_and_its_damage_named(retinue: Give, team: Path, home: Path) -> None:
+    file = home / "state" / "journal.sqlite3"
+    assert retinue("store", "migrate").err.endswith("nothing there yet.\n")
+    retinue("run", "sing a loud song")
+    assert retinue("store", "migrate").err.endswith("format 2.\n")
+    said = retinue("store", "check")
+    assert (said.code, said.out) == (0, "")
+    assert said.err.endswith("1 run, 0 problems\n")
+    run = run_id(retinue)
+    with sqlite3.connect(file) as connection:
+        connection.execute("DELETE FROM events WHERE sequence = 2")
+    connection.close()
+    said = retinue("store", "check", "--store", str(file))
+    assert said.code == 6
+    assert said.out.startswith(f"{run}: ")
+    assert "event 2 is missing" in said.out
+    data = retinue("store", "check", "--json").data
+    assert (data["runs"], [each["run"] for each in data["problems"]]) == (1, [run])
+
+
+def test_what_is_no_store_is_said(retinue: Give, folder: Path) -> None:
+    assert retinue("store", "check", "--store", "nowhere.db").code == 2
+    (folder / "text.db").write_text("no database at all" * 100, encoding="utf-8")
+    assert retinue("store", "check", "--store", "text.db").code == 6
+    assert retinue("store", "migrate", "--store", "text.db").code != 0

@@ -139,3 +139,15 @@ def test_what_was_handed_on_with_more_than_in_full_says_so() -> None:
     assert "  context passed on: 50 of 20 tokens, 150% more than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
     found = replace(found, tokens_handed_on=5)
     assert "  context passed on: 5 of 20 tokens, 75% less than in full" in stats._summary(found, "")  # pyright: ignore[reportPrivateUsage] - one line of it
+
+
+def test_only_the_newest_runs_count_unless_all_are_wanted(
+    retinue: Give, history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retinue.cli.stats._WINDOW", 2)
+    said = retinue("stats", "--json")
+    assert said.data["runs"]["calls"] == 2
+    assert "Only the newest 2 runs are counted" in said.err
+    said = retinue("stats", "--all", "--json")
+    assert said.data["runs"]["calls"] == 3
+    assert "newest" not in said.err

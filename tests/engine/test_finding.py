@@ -1,9 +1,12 @@
 """The shared suite: runs are started for somebody, and found again. Over every engine that has what a case needs."""
 
 import asyncio
+import re
 import sqlite3
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +17,10 @@ from retinue.contract.task import Answer, Question
 from retinue.engine.base import Engine, RunFilter, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.engine.journal_reader import JournalReader
+from retinue.engine.run_history import RunHistory
+from retinue.engine.statistics import read_facts
+from retinue.engine.stores.sqlite import SqliteStore
 from retinue.errors import InvalidInput, UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result, told
 from tests.engine.subjects import Subject, flushed, over
@@ -198,19 +205,66 @@ def test_a_row_that_somebody_spoilt_hides_no_other_run(tmp_path: object) -> None
     asyncio.run(main())
 
 
-def test_a_page_of_one_owner_among_many_runs_is_read_by_index(tmp_path: object) -> None:
-    with Journal(f"{tmp_path}/runs.sqlite3") as journal:
-        asyncio.run(_one_run(journal))
+class Noted:
+    """A connection that has SQLite say how it goes about each query."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.plans: list[str] = []
+
+    def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
+        self.plans += [row[3] for row in self._connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
+        return self._connection.execute(query, values)
+
+    def executemany(self, query: str, rows: Iterable[Any], /) -> object:
+        return self._connection.executemany(query, rows)
+
+
+ASKED: list[tuple[Callable[[JournalReader, str], object], str]] = [
+    (lambda reader, _: reader.newest(20), "runs_by_start"),
+    (lambda reader, _: reader.newest(20, RunFilter(after="5.x")), "runs_by_start"),
+    (lambda reader, _: reader.newest(20, RunFilter(owner="ada")), "runs_by_person"),
+    (lambda reader, _: reader.newest(20, RunFilter(labels={"a": "b"}, agent="x")), "tags_by_value"),
+    (lambda reader, _: reader.count(RunFilter(owner="ada")), "runs_by_person"),
+    (lambda reader, run: reader.record(run), "sqlite_autoindex_runs_1"),
+    (lambda reader, run: reader.record(run, "ada"), "sqlite_autoindex_runs_1"),
+    (lambda reader, run: reader.history(run), "sqlite_autoindex_events_1"),
+    (lambda reader, run: reader.find(run[:3], 9), "sqlite_autoindex_runs_1"),
+    (lambda reader, run: reader.find(run[-3:], 9), "runs_by_end"),
+    (lambda reader, run: read_facts(reader.connection, run=run), "PRIMARY KEY (run=?)"),
+    (lambda reader, _: read_facts(reader.connection, since_ns=5, newest=9), "runs_by_start"),
+]
+
+
+@pytest.mark.parametrize(("ask", "index"), ASKED)
+def test_among_many_runs_everything_is_found_by_index(
+    tmp_path: Path, ask: Callable[[JournalReader, str], object], index: str
+) -> None:
+    async def one_run(journal: Journal) -> str:
+        async with InProcessEngine(FLOWS, journal=journal) as engine:
+            run = await engine.start("flow", {}, owner="ada")
+            await engine.result(run)
+            return run
+
+    with Journal(tmp_path / "runs.sqlite3") as journal:
+        run = asyncio.run(one_run(journal))
         journal.flush()
-        with sqlite3.connect(journal.place) as connection:
-            plan = connection.execute(
-                "EXPLAIN QUERY PLAN SELECT run FROM runs WHERE parent IS NULL AND started_for = 'ada'"
-                " ORDER BY started_ns DESC, run DESC"
-            ).fetchall()
-    assert "runs_by_person" in plan[0][3]
-    assert not any("TEMP B-TREE" in row[3] for row in plan)
+        with closing(sqlite3.connect(journal.place)) as connection:
+            noted = Noted(connection)
+            ask(JournalReader(noted, SqliteStore(tmp_path / "runs.sqlite3")), run)
+    told = "\n".join(noted.plans)
+    assert index in told
+    for table in ("runs", "events", "tags", "facts"):  # of the whole table only what an index has
+        assert not re.search(rf"SCAN {table}(?! USING .*INDEX)", told), told
+    # Nor is anything sorted but what has the label; and the facts of each run by themselves.
+    assert "TEMP B-TREE FOR ORDER BY" not in told or "tags" in told
 
 
-async def _one_run(journal: Journal) -> None:
-    async with InProcessEngine(FLOWS, journal=journal) as engine:
-        await engine.result(await engine.start("flow", {}, owner="ada"))
+def test_no_more_runs_are_found_than_asked_for_and_that_of_the_whole_id_is_first(tmp_path: Path) -> None:
+    with Journal(tmp_path / "runs.sqlite3") as journal:
+        for number in range(30):
+            journal.begin(RunHistory(f"r{number:02d}", "flow", {}, "", number))
+            journal.begin(RunHistory(f"r00:c{number:02d}", "flow", {}, "", number, "r00"))
+        assert journal.find("r", limit=3) == ("r29", "r28", "r27")
+        assert journal.find("r00", limit=2) == ("r00", "r00:c29", "r00:c28")
+        assert len(journal.find("r", limit=-1)) == 60

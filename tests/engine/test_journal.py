@@ -16,7 +16,7 @@ from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunFilter
 from retinue.engine.journal import Journal
-from retinue.engine.run_history import RunHistory
+from retinue.engine.run_history import RunHistory, canceled_result
 from retinue.engine.store import RunTakenOver
 from retinue.engine.stores.sqlite import Owner, is_alive, store_error
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
@@ -73,7 +73,7 @@ def test_what_is_read_first_and_written_then_is_there_for_other_processes(path: 
 def test_nothing_is_made_before_there_is_something_to_record(path: Path) -> None:
     with Journal(path) as journal:
         assert journal.list() == ()
-        assert journal.find("x") == ()
+        assert journal.find("x", limit=9) == ()
         assert journal.events("x") == ()
         assert journal.prune(keep=0) == 0
         for ask in (journal.get, journal.history, journal.result):
@@ -157,11 +157,11 @@ def test_runs_are_found_by_either_end_of_their_id(path: Path) -> None:
     with Journal(path) as journal:
         for at_ns, run in enumerate(("01abc1", "01abd2", "01xyz1", "01xyz1:child")):
             begin(journal, run, at_ns)
-        assert journal.find("01ab") == ("01abd2", "01abc1")
-        assert journal.find("yz1") == ("01xyz1",)
-        assert journal.find("01xyz1:") == ("01xyz1:child",)
-        assert journal.find("%") == ()
-        assert journal.find("01abc1") == ("01abc1",)
+        assert journal.find("01ab", limit=9) == ("01abd2", "01abc1")
+        assert journal.find("yz1", limit=9) == ("01xyz1",)
+        assert journal.find("01xyz1:", limit=9) == ("01xyz1:child",)
+        assert journal.find("%", limit=9) == ()
+        assert journal.find("01abc1", limit=9) == ("01abc1",)
         with pytest.raises(UnknownName) as caught:
             journal.get("01abc2")
         assert "01abc1" in caught.value.suggestions
@@ -341,8 +341,8 @@ def test_pruning_by_age_and_number_spares_what_is_worked_on(path: Path) -> None:
         assert [record.run for record in journal.list()] == ["r5", "r4", "r3", "r2", "r1"]
         assert journal.prune(keep=2) == 2
         assert [record.run for record in journal.list()] == ["r5", "r4", "r1"]
-        assert journal.find("r3:") == ()
-        assert journal.find("r5:") == ("r5:c",)
+        assert journal.find("r3:", limit=9) == ()
+        assert journal.find("r5:", limit=9) == ("r5:c",)
         assert journal.prune(keep=0, older_than_ns=5) == 1
         assert journal.prune(keep=100) == 0
 
@@ -516,12 +516,59 @@ def test_a_file_of_the_first_format_is_brought_to_this_one(path: Path, *, is_wri
         assert [each.run for each in found] == ["r1"]
         assert [each.run for each in journal.list() if each.damage] == ["bad"]
         assert journal.get("r1:c").parent == "r1"
-        assert journal.find("1") == ("r1",)
+        assert journal.find("1", limit=9) == ("r1",)
         history = journal.history("r1")
         assert (history.payload, history.notes) == ({"goal": [1, None]}, [("now", 7)])
         assert [event.kind for event in history.events] == ["started", "finished", "finished"]
         assert journal.take_over("r1") == 2
         assert not journal.get("r1").stalled
+        facts = journal.facts()
+        assert [(run.run, run.outcome, run.label) for run in facts.runs] == [("r1", "failed", "the goal")]
+        assert [(call.node, call.agent, call.outcome) for call in facts.calls] == [("n", "writer", "success")]
+        assert facts.damaged == 0
+
+
+def test_a_store_says_its_format_before_and_after_it_was_brought_to_this_one(path: Path) -> None:
+    with Journal(path) as journal:
+        assert journal.migrate() == (0, 0)
+    path.parent.mkdir()
+    connection = sqlite3.connect(path)
+    connection.executescript(FORMAT_1)
+    connection.close()
+    with Journal(path) as journal:
+        assert journal.migrate() == (1, 2)
+        assert journal.migrate() == (2, 2)
+        assert [run for run, _ in journal.check()] == ["bad"]
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+    connection.close()
+
+
+def test_a_check_names_each_run_with_a_hole_or_without_a_start(path: Path) -> None:
+    with Journal(path) as journal:
+        for run in ("a", "b", "c", "d"):
+            begin(journal, run)
+            for sequence in (1, 2, 3):
+                journal.record(Event(run, "n", 0, sequence, 1, Message("x")))
+        assert journal.check() == []
+        change(path, "DELETE FROM events WHERE run = 'a' AND sequence = 2")
+        change(path, "UPDATE events SET body = '{' WHERE run = 'b' AND sequence = 3")
+        change(path, "DELETE FROM runs WHERE run = 'c'")
+        found = dict(journal.check())
+    assert sorted(found) == ["a", "b", "c"]
+    assert "event 2 is missing" in found["a"]
+
+
+def test_deleted_runs_leave_a_smaller_file(path: Path) -> None:
+    with Journal(path) as journal:
+        for number in range(40):
+            begin(journal, f"r{number:02d}", number)
+            journal.record(Event(f"r{number:02d}", "", 0, 1, 1, NodeFinished(canceled_result("t", "a", "x" * 20_000))))
+    before = path.stat().st_size
+    with Journal(path) as journal:
+        assert journal.prune(keep=10) == 30
+        assert [record.run for record in journal.list()] == [f"r{number}" for number in range(39, 29, -1)]
+    assert path.stat().st_size < before / 2
 
 
 def test_an_empty_file_is_an_empty_history(path: Path) -> None:

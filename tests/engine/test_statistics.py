@@ -88,11 +88,11 @@ def test_a_usage_is_read_with_its_parts_and_only_those_who_were_called_are_other
 
 @pytest.mark.parametrize("parts", ["3", "[4]", '[{"model": 5}]', '{"model": "m"}', '[{"tokens_in": "x"}]'])
 def test_odd_parts_are_as_if_they_were_not_there(journal: Journal, parts: str) -> None:
-    body = f'{{"result": {{"agent": "a", "usage": {{"tokens_in": 3, "model": "m", "parts": {parts}}}}}}}'
+    body = f'{{"agent": "a", "used": [{{"tokens_in": 3, "model": "m", "parts": {parts}}}]}}'
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        change(journal.place, "UPDATE facts SET body = ? WHERE node = 'n1'", body)
         (call,) = journal.facts().calls
     assert [(part.model, part.tokens) for part in call.used[0].split()] == [("m", 3)]
 
@@ -126,8 +126,8 @@ def test_of_a_child_run_its_own_calls_count_and_not_their_sum(journal: Journal) 
 def test_what_a_fork_took_from_another_run_counts_once(journal: Journal) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
-        journal.begin(RunHistory("r2", "flow", {}, "again", 5_000))
-        journal.record(Event("r2", "n1", 1, 1, 1_001, finished("writer")))
+        kept = [Event("r2", "n1", 1, 1, 1_001, finished("writer"))]
+        journal.begin(RunHistory("r2", "flow", {}, "again", 5_000, events=kept))
         journal.record(Event("r2", "", 0, 2, 5_002, finished("run")))
         found = journal.facts()
     assert [run.run for run in found.runs] == ["r1", "r2"]
@@ -155,29 +155,37 @@ def test_nothing_recorded_gives_nothing(journal: Journal) -> None:
         "",
         "{",
         "[]",
-        '{"result": 3}',
-        '{"result": {"agent": 5}}',
-        f'{{"result": {{"agent": "a", "attempts": [{"9" * 5_000}]}}}}',
+        '{"agent": 5}',
+        f'{{"agent": "a", "used": [{"9" * 5_000}]}}',
     ],
 )
 def test_a_record_that_somebody_changed_is_counted_as_damaged(journal: Journal, body: str) -> None:
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", body)
+        change(journal.place, "UPDATE facts SET body = ? WHERE node = 'n1'", body)
         found = journal.facts()
     assert (found.damaged, len(found.runs), found.calls) == (1, 1, ())
 
 
+def test_a_name_that_is_no_text_any_more_is_counted_as_damaged(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("writer")), ("n2", finished("b")), ("", finished("run")))
+        journal.flush()
+        change(journal.place, "UPDATE facts SET node = x'ff', sequence = 'x' WHERE node = 'n1'")
+        found = journal.facts()
+    assert (found.damaged, [call.agent for call in found.calls]) == (1, ["b"])
+
+
 def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
     odd = (
-        '{"result": {"agent": "a", "skill": 3, "outcome": "great", "duration_ns": -1, "retries": "x", "attempts": [4],'
-        ' "usage": {"tokens_in": true, "cost": {"usd": true}}}}'
+        '{"agent": "a", "skill": 3, "outcome": "great", "duration_ns": -1, "retries": "x", "faults": [4, {}],'
+        ' "used": [4, {"tokens_in": true, "cost": {"usd": true}}], "tokens": 5}'
     )
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.place, "UPDATE events SET body = ? WHERE node = 'n1'", odd)
+        change(journal.place, "UPDATE facts SET body = ? WHERE node = 'n1'", odd)
         (call,) = journal.facts().calls
     assert (call.skill, call.outcome, call.duration_ns, call.retries, call.used) == ("", None, None, 0, ())
 
@@ -186,16 +194,41 @@ def test_odd_members_are_as_if_they_were_not_there(journal: Journal) -> None:
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "-1", "9" * 400, "true", "[1]", "{}"])
 def test_a_figure_that_cannot_be_is_as_if_it_were_not_there(journal: Journal, number: str) -> None:
     usage = f'{{"model": "m", "tokens_in": {number}, "cost": {{"usd": {number}}}}}'
-    call = f'"agent": "a", "outcome": {number}, "duration_ns": {number}, "retries": {number}, "usage": {usage}'
+    call = f'"agent": "a", "outcome": {number}, "duration_ns": {number}, "retries": {number}, "used": [{usage}]'
     with journal:
         record(journal, "r1", ("n1", finished("writer")), ("", finished("run")))
         journal.flush()
-        change(journal.place, "UPDATE events SET body = ? WHERE kind = 'finished'", f'{{"result": {{{call}}}}}')
+        change(journal.place, "UPDATE facts SET body = ?", f"{{{call}}}")
         found = journal.facts()
     for each in (*found.runs, *found.calls):
         assert (each.outcome, each.duration_ns) == (None, None)
     (used,) = found.calls[0].used
     assert (used.model, used.tokens, used.usd, found.calls[0].retries) == ("m", None, None, 0)
+
+
+@pytest.mark.requirement("P21")
+def test_only_the_newest_runs_are_read_or_one_alone_with_its_child_runs(journal: Journal) -> None:
+    with journal:
+        for number in range(1, 5):
+            record(journal, f"r{number}", ("n1", finished("a")), ("", finished("run")), at_ns=number * 1_000)
+        record(journal, "r2:n1", ("x", finished("b")), ("", finished("run")), at_ns=2_000, parent="r2")
+        assert [run.run for run in journal.facts(newest=2).runs] == ["r3", "r4"]
+        assert [run.run for run in journal.facts(newest=9, since_ns=2_000).runs] == ["r2", "r3", "r4"]
+        only = journal.facts(run="r2")
+    assert ([run.run for run in only.runs], [call.agent for call in only.calls]) == (["r2"], ["b"])
+
+
+@pytest.mark.requirement("P21")
+def test_of_a_run_that_was_resumed_the_last_end_counts_and_every_call(journal: Journal) -> None:
+    with journal:
+        record(journal, "r1", ("n1", finished("a", "failed")), ("", finished("run", "failed")))
+    with journal:
+        journal.take_over("r1")
+        journal.record(Event("r1", "n1", 1, 3, 2_000, finished("a")), 2)
+        journal.record(Event("r1", "", 0, 4, 2_001, finished("run")), 2)
+        found = journal.facts()
+    assert [run.outcome for run in found.runs] == ["success"]
+    assert [call.outcome for call in found.calls] == ["failed", "success"]
 
 
 def test_a_rating_stands_beside_its_run_and_goes_with_it(journal: Journal) -> None:

@@ -43,6 +43,7 @@ VERBS: Final = {
     "trust": "Allow the code of a folder's agents to run.",
     "worker": "Run what `run --detach` has left in the queue.",
     "runs": "List, show, rate and resume past runs.",
+    "store": "Check the store of the history, or bring it to the present format.",
     "stats": "Show success rates, costs and times of past runs.",
     "models": "List models, their prices, and whether they are configured.",
     "memory": "List, search and delete what agents remember.",

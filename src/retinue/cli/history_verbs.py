@@ -1,4 +1,4 @@
-"""The commands of `retinue runs`: their options and their help. What they do is in `runs`."""
+"""The commands of `retinue runs` and `retinue store`: their options and their help. What they do is in `runs`."""
 
 from typing import Final, get_args
 
@@ -200,3 +200,32 @@ def runs_rate() -> None:
 @implemented_by("runs:prune_runs")
 def runs_prune() -> None:
     """Delete runs from the history, except those still running."""
+
+
+@click.group("store")
+def store() -> None:
+    """Check the store of the history, or bring it to the present format."""
+
+
+_store_option = click.option("--store", metavar="FILE|URL", help="Another store than that of this user.")
+
+
+@store.command("check")
+@_store_option
+@options.json_option
+@implemented_by("runs:check_store")
+def store_check() -> None:
+    """Read everything in the store, and name what is damaged: the database, each run that cannot be read, and holes.
+
+    Exits 6 when something is damaged.
+    """
+
+
+@store.command("migrate")
+@_store_option
+@implemented_by("runs:migrate_store")
+def store_migrate() -> None:
+    """Bring the store to the present format, and say from which.
+
+    The first command that opens an older store does so too; for a large one this takes a while.
+    """

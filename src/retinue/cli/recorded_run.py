@@ -21,14 +21,17 @@ from retinue.orchestration.follow import starts_child
 from retinue.orchestration.present.numbers import format_cost, format_duration
 from retinue.orchestration.run_nodes import RunNode, RunNodes
 
+_MATCHES: Final = 100
 _HEADS: Final = ("step", "agent", "state", "calls", "time", "tokens", "cost", "when resumed", "asked")
 _ROUTINE: Final = frozenset({"choose", "descend", "model", "decode"})
 """Decisions that `--explain` shows: they say nothing of what went wrong."""
 
 
-def open_journal() -> Journal:
-    """The history of this user."""
-    return Journal(user_paths.journal_file())
+def open_journal(store: str | None = None) -> Journal:
+    """The history in `store`, or that of this user."""
+    if store is not None and "://" not in store and not Path(store).exists():
+        raise MissingFile(f"There is no history at {store[:200]!r}.", path=store)
+    return Journal(store or user_paths.journal_file())
 
 
 def find_run(journal: Journal, run: str | None) -> str:
@@ -38,13 +41,14 @@ def find_run(journal: Journal, run: str | None) -> str:
         if not newest:
             raise UnknownName("No runs yet.", hint='Start one with: retinue run "…"')
         return newest[0].run
-    matches = tuple(name for name in journal.find(run) if CHILD in run or CHILD not in name) if run else ()
+    matches = journal.find(run, limit=_MATCHES) if run else ()
     if run in matches:
         return run
     if len(matches) > 1:
         ids = ", ".join(map(safe, matches[:5])) + (" …" if len(matches) > 5 else "")
         hint = f"Give more of the id: {ids}."
-        raise InvalidInput(f"{len(matches)} runs match {run[:80]!r}.", hint=hint, suggestions=matches[:5])
+        count = f"{len(matches)} runs" if len(matches) < _MATCHES else f"{_MATCHES} runs or more"
+        raise InvalidInput(f"{count} match {run[:80]!r}.", hint=hint, suggestions=matches[:5])
     return matches[0] if matches else journal.get(run).run
 
 

@@ -25,7 +25,9 @@ def export_run(*, run: str | None, kind: str | None, output: Path | None) -> Non
     with open_journal() as journal:
         name = find_run(journal, run)
         if kind == "bundle":
-            children = sorted(each for each in journal.find(f"{name}{CHILD}") if each.startswith(f"{name}{CHILD}"))
+            children = sorted(
+                each for each in journal.find(f"{name}{CHILD}", limit=-1) if each.startswith(f"{name}{CHILD}")
+            )
             deliver(bundle_of([journal.history(each) for each in (name, *children)]), output)
         else:
             whole, result = RecordedRun.read(journal, name), journal.result(name)
@@ -57,7 +59,7 @@ def import_run(*, file: str, name: str | None, as_json: bool) -> None:
     run = histories[0].run
     with open_journal() as journal:
         # The run itself comes last: it is listed only when all of it is there.
-        if any(run in (each, each.partition(CHILD)[0]) for each in journal.find(run)) or not all(
+        if any(run in (each, each.partition(CHILD)[0]) for each in journal.find(run, limit=-1)) or not all(
             map(journal.begin_once, reversed(histories))
         ):
             hint = "Give it another id with `--as NEW`."

@@ -62,7 +62,7 @@ from retinue.contract.event import Event, UsageReported
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result, Usage
-from retinue.engine.base import PendingQuestion, RunRecord
+from retinue.engine.base import EVERY_RUN, PendingQuestion, RunRecord
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -387,6 +387,33 @@ def whole_facts(
         comment = {"comment": rating.comment} if rating.comment else {}
         facts["rating"] = {"verdict": rating.verdict, **comment, "at_ns": rating.at_ns}
     return facts
+
+
+def check_store(*, store: str | None, as_json: bool) -> int:
+    """Find what is damaged in a history."""
+    with open_journal(store) as journal:
+        try:
+            count, damage = journal.count(EVERY_RUN), journal.check()
+        except ParseError as error:  # it is not even a database any more
+            count, damage = 0, [("", error.message)]
+    if as_json:
+        problems = [present({"run": run or None, "message": message}) for run, message in damage]
+        echo_json({"store": journal.place, "runs": count, "problems": problems})
+    else:
+        for run, message in damage:
+            echo(f"{safe(run) or 'store'}: {safe(message)}")
+        echo_err(f"{safe(journal.place)}: {plural(count, 'run')}, {plural(len(damage), 'problem')}")
+    return Exit.INVALID if damage else Exit.OK
+
+
+def migrate_store(*, store: str | None) -> None:
+    """Bring a history to the present format."""
+    with open_journal(store) as journal:
+        before, now = journal.migrate()
+    change = (
+        f"brought from format {before} to {now}" if before != now else f"format {now}" if now else "nothing there yet"
+    )
+    echo_err(f"{safe(journal.place)}: {change}.")
 
 
 def _facts(record: RunRecord) -> dict[str, Any]:

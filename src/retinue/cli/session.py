@@ -544,7 +544,7 @@ def resume(run: str, *, accept_changes: bool = False) -> StartRun:
         history = journal.history(run)
         plan = Plan.model_validate_json(dumps(history.payload["plan"]))
         reused_results = {name: result for name, (_, result) in history.kept_results().items()}
-        payloads = [journal.history(each).payload for each in (run, *journal.find(f"{run}{CHILD}"))]
+        payloads = [journal.history(each).payload for each in (run, *journal.find(f"{run}{CHILD}", limit=-1))]
         changed = dict.fromkeys(name for payload in payloads for name in orchestrator.changed(payload))
         if changed and not accept_changes:
             _confirm_changes(list(changed), run)

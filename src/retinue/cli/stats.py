@@ -24,16 +24,26 @@ from retinue.orchestration.present.statistics_charts import statistics_charts
 from retinue.orchestration.statistics import Statistics, Tally, statistics_of
 
 _ROWS: Final = 12
+_WINDOW: Final = 10_000
 
 
 def show_statistics(
-    *, since: int | None, agent: str | None, run: str | None, plot: Path | None, as_json: bool, workspace: Path | None
+    *,
+    since: int | None,
+    agent: str | None,
+    run: str | None,
+    every: bool,
+    plot: Path | None,
+    as_json: bool,
+    workspace: Path | None,
 ) -> None:
     """Show success rates, costs, tokens, times and models of past runs."""
     tiers = models_of(settings_of(workspace)).tiers
     with Journal(user_paths.journal_file()) as journal:
-        facts = journal.facts(since_ns=since)
-        facts = facts if run is None else facts.of_run(find_run(journal, run))
+        only = find_run(journal, run) if run is not None else None
+        facts = journal.facts(since_ns=since, newest=None if every or run is not None else _WINDOW, run=only)
+    if not every and len(facts.runs) + facts.unfinished >= _WINDOW:
+        echo_err(f"Only the newest {_WINDOW:,} runs are counted; --all counts all.")
     if agent is not None:
         called = {call.agent for call in facts.calls}
         if agent not in called:

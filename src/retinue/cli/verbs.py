@@ -434,6 +434,7 @@ def trust() -> None:
 
 
 runs = history_verbs.runs
+store = history_verbs.store
 
 
 @click.command("stats")
@@ -442,6 +443,7 @@ runs = history_verbs.runs
     "--agent", metavar="NAME", shell_complete=lazy("completion:agent_names"), help="Only calls of this agent."
 )
 @click.option("--run", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only this run.")
+@click.option("--all", "every", is_flag=True, help="All runs, not only the newest 10,000.")
 @options.plot_option("Draw charts to this .svg file.")
 @options.json_option
 @options.workspace_option

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypeVar
 
-from retinue.contract.event import KINDS, Body, Event, NodeFinished, NodeStarted, QuestionAnswered
+from retinue.contract.event import KINDS, Body, DelegationFinished, Event, NodeFinished, NodeStarted, QuestionAnswered
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
@@ -17,8 +17,8 @@ from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, ToDo, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
-from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_ratings, write_rating
-from retinue.engine.store import INSERT_EVENT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
+from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
+from retinue.engine.store import INSERT_EVENT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
 from retinue.engine.stores.sqlite import SqliteStore
 from retinue.engine.writer import Entry, Then, Writer
 from retinue.errors import InvalidInput, RetinueError
@@ -26,9 +26,6 @@ from retinue.errors import InvalidInput, RetinueError
 T = TypeVar("T")
 
 _PAGE: Final = 500
-
-_MINE: Final = "(run = ? OR (run > ? AND run < ?))"
-"""A run and its child runs."""
 
 
 class Journal:
@@ -161,7 +158,7 @@ class Journal:
         """
         status, values = "'queued'", ()
         if parked:
-            status = f"CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE {_MINE}) THEN 'queued' ELSE 'input_required' END"  # noqa: S608
+            status = "CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE run = ? OR (run > ? AND run < ?)) THEN 'queued' ELSE 'input_required' END"
             values = (run, run + CHILD, run + AFTER_CHILD)
         statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0 WHERE run = ?"  # noqa: S608 - ours
         self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))
@@ -185,8 +182,11 @@ class Journal:
             statements.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
         elif isinstance(body, QuestionAnswered):
             statements.append((_TAKE_ANSWER, (event.run, storable(body.answer.question_id))))
-        elif isinstance(body, NodeFinished) and not event.node:
-            statements += [(_END, (event.run,)), (_TAKE_ALL, (event.run,))]
+        elif isinstance(body, NodeFinished | DelegationFinished):
+            kind = KINDS[type(body)]
+            statements.append((INSERT_FACTS, facts_row(event.run, event.sequence, event.node, kind, body.result)))
+            if kind == "finished" and not event.node:
+                statements += [(_END, (event.run,)), (_TAKE_ALL, (event.run,))]
         self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, statements, then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
@@ -323,13 +323,15 @@ class Journal:
             raise unknown_run(run, [])
         return record
 
-    def find(self, part: str) -> tuple[str, ...]:
-        """Ids of the runs that begin with `part`, or else of those that end with it; the newest first.
+    def find(self, part: str, *, limit: int) -> tuple[str, ...]:
+        """Ids of runs that begin with `part`, or else of those that end with it; the newest first.
+
+        The run of that id is first, and at most `limit` others are given: those with the last ids.
 
         Raises:
             RetinueError: The store itself cannot be read.
         """
-        return self._read(lambda reader: reader.find(part), ())
+        return self._read(lambda reader: reader.find(part, limit), ())
 
     def history(self, run: str) -> RunHistory:
         """Everything about one run.
@@ -365,18 +367,19 @@ class Journal:
             return None
         return self._read(lambda reader: reader.result(run), None)
 
-    def facts(self, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
+    def facts(self, *, since_ns: int | None = None, newest: int | None = None, run: str | None = None) -> JournalFacts:
         """What all ended runs and their calls took and came to.
 
         Args:
             since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
-            newest: Only so many runs, child runs counted.
+            newest: Only so many runs.
+            run: Only this run.
 
         Raises:
             RetinueError: The store itself cannot be read.
         """
         return self._read(
-            lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest), JournalFacts()
+            lambda reader: read_facts(reader.connection, since_ns=since_ns, newest=newest, run=run), JournalFacts()
         )
 
     # Ratings
@@ -426,6 +429,31 @@ class Journal:
         """
         return self._read(lambda reader: reader.connection.execute("SELECT run, name, text FROM texts").fetchall(), [])
 
+    # The store itself
+
+    def migrate(self) -> tuple[int, int]:
+        """Bring the tables to the present format, and give the one they had, 0 for none, and the one they have now.
+
+        Raises:
+            RetinueError: The store cannot be read or written, or is of a newer format.
+        """
+        before = self._store.format()
+        if before:
+            self._writer.call(lambda _: None)
+        return before, self._store.format()
+
+    def check(self) -> Sequence[tuple[str, str]]:
+        """Everything that is wrong with the store: the run, or "" for the database itself, and what it is.
+
+        Raises:
+            RetinueError: The store itself cannot be read.
+        """
+
+        def read(reader: JournalReader) -> list[tuple[str, str]]:
+            return [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()]
+
+        return self._read(read, [])
+
     # Forgetting
 
     def prune(self, *, older_than_ns: int | None = None, keep: int | None = None) -> int:
@@ -446,18 +474,27 @@ class Journal:
             return 0
 
         def delete(connection: Connection) -> int:
-            reader = self._reader(connection)
-            old = [
-                record.run
-                for record in reader.newest(-1)[keep or 0 :]
-                if (older_than_ns is None or record.started_ns < older_than_ns)
-                and (record.ended_ns is not None or record.stalled or record.damage)
-            ]
-            for run in old:
-                for table in ("events", "runs", "tags", "inbox", "texts", "ratings"):
-                    query = f"DELETE FROM {table} WHERE {_MINE}"  # noqa: S608 - ours
-                    connection.execute(query, (run, run + CHILD, run + AFTER_CHILD))
-            return len(old)
+            condition, values = "parent IS NULL", list[object]()
+            if keep:
+                newest = connection.execute(_NEWEST, (keep - 1,)).fetchone()
+                if newest is None:
+                    return 0
+                condition += " AND (started_ns, run) < (?, ?)"
+                values += newest
+            if older_than_ns is not None:
+                condition += " AND started_ns < ?"
+                values.append(older_than_ns)
+            # What has ended goes as a set. Whether others may go is looked up for each; there are few.
+            query = f"SELECT run FROM runs WHERE {condition} AND status <> 'ended'"  # noqa: S608 - ours
+            idle = self._reader(connection).idle([run for (run,) in connection.execute(query, values)])
+            connection.executemany(_END, [(run,) for run in idle])
+            old = _OLD.format(condition)
+            count = connection.execute(f"SELECT count(*) FROM runs WHERE {condition} AND status = 'ended'", values)  # noqa: S608
+            deleted = count.fetchone()[0]
+            for table in ("events", "facts", "tags", "inbox", "texts", "ratings", "runs"):
+                connection.execute(f"{old} DELETE FROM {table} WHERE run IN (SELECT run FROM old)", values)  # noqa: S608
+            self._store.shrink(connection)
+            return deleted
 
         return self._writer.call(delete)
 
@@ -499,6 +536,15 @@ _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND q
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued' WHERE run = ? AND status = 'input_required'"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
+
+_NEWEST: Final = (
+    "SELECT started_ns, run FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
+)
+_OLD: Final = (
+    "WITH RECURSIVE old (run) AS (SELECT run FROM runs WHERE {} AND status = 'ended'"
+    " UNION ALL SELECT runs.run FROM old JOIN runs ON runs.parent = old.run)"
+)
+"""Runs that are to be deleted, with their child runs."""
 
 
 def store_at(place: Path | str) -> Store:

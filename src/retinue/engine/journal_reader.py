@@ -4,7 +4,8 @@ Everything in a row is checked, because it may have been edited: nonsense is an 
 keeps other runs from being read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
 from retinue.contract.event import Event, NodeFinished, QuestionAnswered
@@ -187,13 +188,46 @@ class JournalReader:
             raise self._damaged(run, error) from error
         return body.result if isinstance(body, NodeFinished) else None
 
-    def find(self, part: str) -> tuple[str, ...]:
-        """Ids that begin with `part`, or else those that end with it; the newest first."""
+    def find(self, part: str, limit: int) -> tuple[str, ...]:
+        """The run `part`, and at most `limit` whose ids begin with it, or else end with it; the newest first.
+
+        Child runs are among them only when `part` names one.
+        """
+        same = self._rows("SELECT started_ns, run FROM runs WHERE run = ?", part)
+        most = f" LIMIT {limit:d}" if limit >= 0 else ""
+        whose = "" if CHILD in part else " AND parent IS NULL"
         for column, start in (("run", part), ("reversed", part[::-1])):
-            query = f"SELECT run FROM runs WHERE {column} >= ? AND {column} < ? ORDER BY started_ns DESC, run DESC"  # noqa: S608
-            if rows := self._rows(query, start, start + _LAST):
-                return tuple(run for (run,) in rows)
+            where = f"{column} > ? AND {column} < ?{whose}"
+            query = f"SELECT started_ns, run FROM runs WHERE {where} ORDER BY {column} DESC{most}"  # noqa: S608 - ours
+            if matches := [*same, *sorted(self._rows(query, start, start + _LAST), reverse=True)]:
+                return tuple(run for _, run in matches)
         return ()
+
+    def damage(self) -> Iterator[tuple[str, str]]:
+        """Each run that cannot be read, or whose start is missing, and why."""
+        last = ""
+        while page := self._rows(f"SELECT run FROM runs WHERE run > ? ORDER BY run LIMIT {_PAGE}", last):  # noqa: S608
+            for (run,) in page:
+                try:
+                    self.record(run)
+                    self.history(run)
+                    self.mail(run)
+                except ParseError as error:
+                    yield run, error.message
+            last = page[-1][0]
+        for (run,) in self._rows("SELECT DISTINCT run FROM events WHERE run NOT IN (SELECT run FROM runs)"):
+            yield run, f"Run `{run}` has events, but nothing says how it was started."
+
+    def idle(self, runs: Sequence[str]) -> Sequence[str]:
+        """Those of `runs` that no process works on: ended, stalled, or not to be read."""
+        idle: list[str] = []
+        for run in runs:
+            with suppress(ParseError):
+                record = self.record(run)
+                if record.ended_ns is None and not record.stalled:
+                    continue
+            idle.append(run)
+        return idle
 
     def events(self, run: str, after: int, limit: int) -> Sequence[Event]:
         """At most `limit` events with a sequence above `after`."""
@@ -292,7 +326,7 @@ class JournalReader:
     def _start(self, run: str) -> tuple[Any, ...]:
         rows = self._rows(f"SELECT {_RECORD} FROM runs WHERE run = ?", run)  # noqa: S608 - ours
         if not rows:
-            recent_runs = self._rows("SELECT run FROM runs ORDER BY started_ns DESC LIMIT 1000")
+            recent_runs = self._rows("SELECT run FROM runs WHERE parent IS NULL ORDER BY started_ns DESC LIMIT 1000")
             raise unknown_run(run, [name for (name,) in recent_runs])
         return rows[0]
 

@@ -1,8 +1,8 @@
-"""What past runs and their calls took and came to, read from a journal in one pass: facts, not yet any sums.
+"""What past runs and their calls took and came to: facts, not yet any sums.
 
-Only a few members of each result are read, and by SQLite itself, so that ten thousand runs take a second. What was
+They are kept as results come, in a table beside the events, so that ten thousand runs take a second to read. What was
 edited into nonsense is left out and counted. What the facts add up to is the caller's matter. What people thought of an
-answer, a word and a comment for each run (P21), is kept here too, in a table beside the events.
+answer, a word and a comment for each run (P21), is kept here too.
 """
 
 import json
@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
-from retinue.contract.result import Outcome
+from retinue.contract.result import Outcome, Result
+from retinue.engine.event_codec import encode_data
 from retinue.engine.ids import CHILD
 from retinue.engine.store import Connection
 
@@ -138,131 +139,140 @@ class JournalFacts:
     unfinished: int = 0
     damaged: int = 0
 
-    def of_run(self, run: str) -> "JournalFacts":
-        """Those of one run, its child runs included."""
-        return JournalFacts(
-            tuple(each for each in self.runs if each.run == run),
-            tuple(call for call in self.calls if call.run.partition(CHILD)[0] == run),
-        )
+
+def facts_row(run: str, sequence: int, node: str, kind: str, result: Result | None) -> tuple[object, ...]:
+    """The row for a result: of a step, of a run (`node` is empty), or of an agent that was asked within a step.
+
+    None stands for a result that cannot be read.
+    """
+    root, _, child = run.partition(CHILD)
+    if result is None:
+        return (root, child, sequence, node, kind, "")
+    attempts = result.attempts if node else ()
+    faults = [each.fault.code for each in attempts if each.fault is not None]
+    used = [each.usage for each in attempts if each.usage is not None]
+    tokens = _object(_object(result.data).get("tokens")) if not node else None
+    facts: dict[str, object] = {
+        "agent": result.agent,
+        "skill": result.skill,
+        "outcome": result.outcome,
+        "duration_ns": result.duration_ns,
+        "retries": result.retries or None,
+        "faults": faults or ([result.fault.code] if result.fault else None),
+        "used": [each.model_dump(mode="json", exclude_none=True) for each in used or [result.usage] if each] or None,
+        "tokens": tokens or None,
+    }
+    text = encode_data({name: value for name, value in facts.items() if value is not None})
+    return (root, child, sequence, node, kind, text)
 
 
-def read_facts(connection: Connection, *, since_ns: int | None = None, newest: int | None = None) -> JournalFacts:
+def read_facts(
+    connection: Connection, *, since_ns: int | None = None, newest: int | None = None, run: str | None = None
+) -> JournalFacts:
     """The facts of all runs.
 
     Args:
-        connection: To a file with the table of events.
+        connection: To a database with the tables of `store`.
         since_ns: Only runs that were started then or later, nanoseconds since 1970 UTC.
-        newest: Only so many runs, child runs counted.
+        newest: Only so many runs.
+        run: Only this run.
     """
+    condition, value = "parent IS NULL AND started_ns >= ?", min(max(since_ns or 0, 0), _MOST)
     if newest is not None:  # when the oldest of them began
-        row = connection.execute(_NTH, (max(newest - 1, 0),)).fetchone()
-        since_ns = max(since_ns or 0, row[0] if row and isinstance(row[0], int) else 0)
-    since_ns = min(max(since_ns or 0, 0), _MOST)
+        oldest = connection.execute(_NTH, (max(newest - 1, 0),)).fetchone()
+        value = max(value, oldest[0] if oldest and isinstance(oldest[0], int) else 0)
+    values: tuple[object, ...] = (value,)
+    if run is not None:
+        condition, values = "runs.run = ?", (run,)
     starts = {
-        run: (started_ns, label if isinstance(label, str) else "")
-        for run, started_ns, label in connection.execute(_STARTS, (since_ns,))
-        if isinstance(run, str) and isinstance(started_ns, int)
+        root: (started_ns, _text(_members(body).get("label")) or "")
+        for root, started_ns, body in connection.execute(f"{_STARTS} WHERE {condition} {_IN_ORDER}", values)
+        if isinstance(started_ns, int)
     }
-    children = {run for run in starts if CHILD in run}
+    rows = connection.execute(f"{_FACTS} WHERE {condition} {_IN_ORDER}, child, sequence", values).fetchall()
+    runs_with_facts = {(root, child) for root, child, *_ in rows}
     ratings = read_ratings(connection)
     ends: dict[str, RunFacts] = {}
     calls: list[CallFacts] = []
     callees: dict[str, set[str]] = defaultdict(set)
     damaged = 0
-    for run, node, kind, at_ns, text in connection.execute(_ENDS, (since_ns,)):
-        start = starts.get(run)
-        if start is None or not isinstance(at_ns, int) or at_ns < start[0]:
-            continue  # not asked for; or it was copied from the run that this one is a fork of
-        members = _members(text)
-        if members is None or not isinstance(node, str):
+    for root, child, node, is_inside, text in rows:
+        name = f"{root}{CHILD}{child}" if child else root
+        facts = _members(text)
+        agent = facts.get("agent")
+        if not isinstance(agent, str) or not isinstance(node, str):
             damaged += 1
-        elif kind == "delegated":
-            calls.append(_call(run, node, members, callees[run], inside=True))
-            callees[run].add(members["agent"])
-        elif node and f"{run}{CHILD}{node}" not in children:  # of a child run its own calls are counted
-            # What the engine puts in place of a step that was stopped before it gave a result is no call.
-            was_stopped = members["outcome"] == "canceled" and members["duration_ns"] is None
-            if members["agent"] != node or not was_stopped:
-                calls.append(_call(run, node, members, callees[run]))
-        elif not node and CHILD not in run:
-            tokens = _object(members["data.tokens"])
-            ends[run] = RunFacts(
-                run=run,
-                label=start[1],
-                started_ns=start[0],
-                outcome=_outcome(members["outcome"]),
-                duration_ns=_count(members["duration_ns"]),
-                fault=_text(members["fault.code"]),
-                used=_usage(members["usage"]),
+        elif is_inside:
+            calls.append(_call(name, node, facts, callees[name], inside=True))
+            callees[name].add(agent)
+        elif node and (root, f"{child}{CHILD}{node}" if child else node) not in runs_with_facts:
+            # Of a child run its own calls are counted. What the engine puts in place of a step that was stopped before
+            # it gave a result is no call.
+            was_stopped = facts.get("outcome") == "canceled" and facts.get("duration_ns") is None
+            if agent != node or not was_stopped:
+                calls.append(_call(name, node, facts, callees[name]))
+        elif not node and not child and root in starts:
+            started_ns, label = starts[root]
+            tokens = _object(facts.get("tokens"))
+            ends[root] = RunFacts(
+                run=root,
+                label=label,
+                started_ns=started_ns,
+                outcome=_outcome(facts.get("outcome")),
+                duration_ns=_count(facts.get("duration_ns")),
+                fault=next(iter(_texts(facts.get("faults"))), None),
+                used=next(iter(_usages(facts.get("used"))), None),
                 tokens_full=_count(tokens.get("full")),
                 tokens_handed_on=_count(tokens.get("handed_on")),
-                rating=ratings.get(run),
+                rating=ratings.get(root),
             )
-    roots = [run for run in starts if CHILD not in run]
-    ended_runs = tuple(ends[run] for run in roots if run in ends)
+    ended_runs = tuple(ends[root] for root in starts if root in ends)
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
-    return JournalFacts(ended_runs, tuple(calls), unfinished=len(roots) - len(ended_runs), damaged=damaged)
+    return JournalFacts(ended_runs, tuple(calls), unfinished=len(starts) - len(ended_runs), damaged=damaged)
 
 
-_STARTS: Final = (
-    "SELECT run, started_ns, CASE WHEN json_valid(body) THEN json_extract(body, '$.label') END"
-    " FROM runs WHERE started_ns >= ? ORDER BY started_ns, run"
+_STARTS: Final = "SELECT run, started_ns, body FROM runs"
+_IN_ORDER: Final = "ORDER BY started_ns, runs.run"
+_FACTS: Final = (
+    "SELECT facts.run, facts.child, facts.node, facts.kind = 'delegated', facts.body"
+    " FROM runs JOIN facts ON facts.run = runs.run"
 )
-_MEMBERS: Final[tuple[str, ...]] = (
-    "agent",
-    "skill",
-    "outcome",
-    "duration_ns",
-    "retries",
-    "fault.code",
-    "attempts",
-    "usage",
-    "data.tokens",
-)
-_PATHS: Final = ", ".join(f"'$.result.{member}'" for member in _MEMBERS)
-_ENDS: Final = (
-    f"SELECT run, node, kind, at_ns, CASE WHEN json_valid(body) THEN json_extract(body, {_PATHS}) END"  # noqa: S608 - constants
-    " FROM events WHERE run IN (SELECT run FROM runs WHERE started_ns >= ?)"
-    " AND sequence > 0 AND kind IN ('finished', 'delegated') ORDER BY run, sequence"
-)
+_NTH: Final = "SELECT started_ns FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
 
 
-_NTH: Final = "SELECT started_ns FROM runs ORDER BY started_ns DESC LIMIT 1 OFFSET ?"
-
-
-def _members(text: object) -> dict[str, Any] | None:
-    if not isinstance(text, str):
-        return None
+def _members(text: object) -> dict[str, Any]:
+    """The JSON object in `text`; an empty one where there is none."""
     try:
-        values = cast("list[Any]", json.loads(text))
+        return _object(json.loads(text)) if isinstance(text, str) else {}
     except (ValueError, RecursionError):  # a number of thousands of digits; a thousand lists in each other
-        return None
-    members: dict[str, Any] = dict(zip(_MEMBERS, values, strict=True))
-    return members if isinstance(members["agent"], str) else None
+        return {}
 
 
-def _call(run: str, node: str, members: dict[str, Any], callees: Collection[str], *, inside: bool = False) -> CallFacts:
+def _call(run: str, node: str, facts: dict[str, Any], callees: Collection[str], *, inside: bool = False) -> CallFacts:
     """One call; `callees` are those whose calls inside steps of this run are facts of their own."""
-    attempts = [_object(each) for each in _list(members["attempts"])]
-    faults = [code for each in attempts if (code := _text(_object(each.get("fault")).get("code")))]
-    used = [usage for each in attempts if (usage := _usage(each.get("usage"), callees)) is not None]
-    whole = _usage(members["usage"], callees)
-    alone = _text(members["fault.code"])
     return CallFacts(
         run=run,
         node=node,
-        agent=members["agent"],
-        skill=_text(members["skill"]) or "",
-        outcome=_outcome(members["outcome"]),
-        duration_ns=_count(members["duration_ns"]),
-        retries=_count(members["retries"]) or 0,
-        faults=tuple(faults) or ((alone,) if alone else ()),
-        used=tuple(used) or ((whole,) if whole else ()),
+        agent=facts["agent"],
+        skill=_text(facts.get("skill")) or "",
+        outcome=_outcome(facts.get("outcome")),
+        duration_ns=_count(facts.get("duration_ns")),
+        retries=_count(facts.get("retries")) or 0,
+        faults=_texts(facts.get("faults")),
+        used=_usages(facts.get("used"), callees),
         inside=inside,
     )
 
 
-def _usage(value: object, callees: Collection[str] = ()) -> UsageFacts | None:
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(text for each in _list(value) if (text := _text(each))) if value else ()
+
+
+def _usages(value: object, callees: Collection[str] = ()) -> tuple[UsageFacts, ...]:
+    return tuple(usage for each in _list(value) if (usage := _usage(each, callees)) is not None) if value else ()
+
+
+def _usage(value: object, callees: Collection[str]) -> UsageFacts | None:
     """What a usage says, with its parts; only an agent among `callees` is another one."""
     usage = _object(value)
     whole = _part(usage, callees)

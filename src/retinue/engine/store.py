@@ -6,7 +6,7 @@ its own module in `stores`. One thread writes at a time; another may read meanwh
 Who may write to a run is told by its epoch: whoever takes a run over raises it, and rows of an older one are refused.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from retinue.errors import Unavailable
@@ -44,9 +44,15 @@ TABLES: Final = (
         run TEXT NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (run, name))""",
     """CREATE TABLE IF NOT EXISTS ratings (
         run TEXT PRIMARY KEY, verdict TEXT NOT NULL, comment TEXT NOT NULL, at_ns INTEGER NOT NULL)""",
+    # What statistics need of each result, so that they need not read the results themselves. `child` is what follows
+    # the top-level run in the id of a child run.
+    """CREATE TABLE IF NOT EXISTS facts (
+        run TEXT NOT NULL, child TEXT NOT NULL, sequence INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,
+        body TEXT NOT NULL, PRIMARY KEY (run, child, sequence))""",
     "CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_person ON runs (started_for, started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_end ON runs (reversed)",
+    "CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent) WHERE parent IS NOT NULL",
     "CREATE INDEX IF NOT EXISTS runs_to_do ON runs (status, started_ns) WHERE place <> '' AND status <> 'ended'",
     "CREATE INDEX IF NOT EXISTS tags_by_value ON tags (name, value)",
 )
@@ -55,6 +61,7 @@ TABLES: Final = (
 
 INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 INSERT_EVENT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+INSERT_FACTS: Final = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 INSERT_TAG: Final = "INSERT INTO tags VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 
@@ -118,6 +125,22 @@ class Store(Protocol):
         Raises:
             RetinueError: The database cannot be read; or `work` raised it.
         """
+        ...
+
+    def format(self) -> int:
+        """The format of its tables, as they are now; 0 when there are none.
+
+        Raises:
+            RetinueError: The database cannot be read, or is of a newer format.
+        """
+        ...
+
+    def damage(self, connection: Connection) -> Sequence[str]:
+        """What the database itself finds wrong with its tables and indexes."""
+        ...
+
+    def shrink(self, connection: Connection) -> None:
+        """Give back the space of deleted rows, within the transaction that deletes them."""
         ...
 
     def has_changed(self) -> bool:

@@ -10,14 +10,18 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, TypeVar, cast
 
+from retinue.contract.event import DelegationFinished, NodeFinished
+from retinue.contract.result import Result
+from retinue.engine.event_codec import decode
 from retinue.engine.ids import CHILD
-from retinue.engine.store import FORMAT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, TABLES, Connection
-from retinue.errors import RetinueError, Unavailable
+from retinue.engine.statistics import facts_row
+from retinue.engine.store import FORMAT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, TABLES, Connection
+from retinue.errors import ParseError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
 T = TypeVar("T")
@@ -71,6 +75,26 @@ class SqliteStore:
         except (sqlite3.Error, OSError) as error:
             raise store_error(self._path, error) from error
 
+    def format(self) -> int:
+        """See `Store`."""
+        if not self.exists():
+            return 0
+        try:
+            with closing(_connect(self._path, "ro")) as connection:
+                return format_of(connection, self._path, newest=FORMAT, content="history")
+        except sqlite3.Error as error:
+            raise store_error(self._path, error) from error
+
+    def damage(self, connection: Connection) -> Sequence[str]:
+        """See `Store`."""
+        return [text for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
+
+    def shrink(self, connection: Connection) -> None:
+        """See `Store`."""
+        (count,) = connection.execute("PRAGMA freelist_count").fetchone()
+        for _ in range(count):  # the module of Python stops this pragma after its first page
+            connection.execute("PRAGMA incremental_vacuum(1)")
+
     def has_changed(self) -> bool:
         """See `Store`."""
         if self._writing is None:
@@ -116,6 +140,9 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     create_private_file(path)
     connection = _connect(path, "rw")
     try:
+        # Both hold for a new file only. Results are 1 to 4 kB: in pages of 4 kB half of the space would be lost.
+        connection.execute("PRAGMA page_size = 8192")
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         use_wal(connection)
         # Synced at each commit: what a caller was told outlives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
@@ -182,7 +209,8 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute("ALTER TABLE events RENAME TO events_1")
         if version < FORMAT:
             for statement in TABLES:
-                connection.execute(statement)
+                is_small = any(f" {name} (\n" in statement for name in _SMALL)
+                connection.execute(f"{statement} WITHOUT ROWID" if is_small else statement)
             if version == 1:
                 _convert(connection)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -191,7 +219,14 @@ def _make_tables(connection: sqlite3.Connection) -> None:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+    if version == 1:
+        with suppress(sqlite3.Error):  # no space for a second copy, or somebody reads: then the file stays large
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            connection.execute("VACUUM")
 
+
+_SMALL: Final = ("facts", "tags")
+"""Tables whose rows stand in the index of their key: a table beside it would hold all of that twice."""
 
 _STARTS_1: Final = """
     SELECT start.run, start.at_ns, start.body, payload.body,
@@ -201,6 +236,11 @@ _STARTS_1: Final = """
             AND ending.node = '')
     FROM events_1 AS start LEFT JOIN events_1 AS payload ON payload.run = start.run AND payload.sequence = -1000000
     WHERE start.sequence = 0"""
+_RESULTS_1: Final = """
+    SELECT result.run, result.sequence, result.node, result.kind, result.body
+    FROM events_1 AS result JOIN events_1 AS start ON start.run = result.run AND start.sequence = 0
+    WHERE result.sequence > 0 AND result.kind IN ('finished', 'delegated') AND result.at_ns >= start.at_ns"""
+"""Without those that a fork has from another run."""
 _EVENTS_1: Final = (
     "INSERT INTO events SELECT * FROM events_1 WHERE sequence > 0",
     """INSERT INTO events SELECT run, sequence + 1000000, node, attempt, kind, at_ns, body FROM events_1
@@ -219,8 +259,8 @@ def _convert(connection: sqlite3.Connection) -> None:
     """
     rows: list[Sequence[object]] = []
     labels: list[tuple[str, str, str]] = []
-    for run, at_ns, body, payload, owner_row, last in connection.execute(_STARTS_1):
-        start, owner = _object(body), _object(owner_row)
+    for run, at_ns, body, payload, takeover, last in connection.execute(_STARTS_1):
+        start, owner = _object(body), _object(takeover)
         after = owner.get("after", 0)
         status = "ended" if last is not None and last > after else "working"
         person, parent = start.get("for", ""), start.get("parent") if CHILD in run else None
@@ -231,8 +271,17 @@ def _convert(connection: sqlite3.Connection) -> None:
         labels += [(run, f"label:{name}", str(value)) for name, value in facts.items()]
     connection.executemany(INSERT_RUN, rows)
     connection.executemany(INSERT_TAG, labels)
+    connection.executemany(INSERT_FACTS, (_facts_row(*row) for row in connection.execute(_RESULTS_1)))
     for statement in _EVENTS_1:
         connection.execute(statement)
+
+
+def _facts_row(run: str, sequence: int, node: str, kind: str, text: str) -> Sequence[object]:
+    result: Result | None = None
+    with suppress(ParseError, TypeError):
+        body = decode(kind, text)
+        result = body.result if isinstance(body, NodeFinished | DelegationFinished) else None
+    return facts_row(run, sequence, node, kind, result)
 
 
 def _object(text: object) -> dict[str, Any]:
