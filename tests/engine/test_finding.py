@@ -266,5 +266,7 @@ def test_no_more_runs_are_found_than_asked_for_and_that_of_the_whole_id_is_first
             journal.begin(RunHistory(f"r{number:02d}", "flow", {}, "", number))
             journal.begin(RunHistory(f"r00:c{number:02d}", "flow", {}, "", number, "r00"))
         assert journal.find("r", limit=3) == ("r29", "r28", "r27")
-        assert journal.find("r00", limit=2) == ("r00", "r00:c29", "r00:c28")
-        assert len(journal.find("r", limit=-1)) == 60
+        assert journal.find("r00", limit=2) == ("r00",)
+        assert journal.find("r00:", limit=2) == ("r00:c29", "r00:c28")
+        assert len(journal.find("r", limit=-1)) == 30
+        assert len(journal.find("r00:", limit=-1)) == 30

@@ -66,7 +66,7 @@ async def recorded(engine: InProcessEngine, run: str) -> set[tuple[str, int]]:
     """Every event there is of a run and of its child runs."""
     assert engine.journal is not None
     engine.journal.flush()
-    names = engine.journal.find(run)
+    names = (run, *engine.journal.find(f"{run}:", limit=-1))
     return {key(event) for name in names for event in engine.journal.events(name, limit=-1)}
 
 

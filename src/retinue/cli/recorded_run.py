@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import merge
+from pathlib import Path
 from typing import Final, Self
 
 from retinue.cli import user_paths
@@ -15,7 +16,7 @@ from retinue.contract.plan import Plan
 from retinue.engine.base import RunRecord
 from retinue.engine.ids import CHILD
 from retinue.engine.journal import Journal
-from retinue.errors import InvalidInput, ParseError, UnknownName
+from retinue.errors import InvalidInput, MissingFile, ParseError, UnknownName
 from retinue.orchestration.fault_journal import FaultEntry, FaultJournal
 from retinue.orchestration.follow import starts_child
 from retinue.orchestration.present.numbers import format_cost, format_duration

@@ -25,9 +25,7 @@ def export_run(*, run: str | None, kind: str | None, output: Path | None) -> Non
     with open_journal() as journal:
         name = find_run(journal, run)
         if kind == "bundle":
-            children = sorted(
-                each for each in journal.find(f"{name}{CHILD}", limit=-1) if each.startswith(f"{name}{CHILD}")
-            )
+            children = sorted(journal.find(f"{name}{CHILD}", limit=-1))
             deliver(bundle_of([journal.history(each) for each in (name, *children)]), output)
         else:
             whole, result = RecordedRun.read(journal, name), journal.result(name)

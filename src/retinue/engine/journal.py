@@ -158,7 +158,8 @@ class Journal:
         """
         status, values = "'queued'", ()
         if parked:
-            status = "CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE run = ? OR (run > ? AND run < ?)) THEN 'queued' ELSE 'input_required' END"
+            is_answered = "EXISTS (SELECT 1 FROM inbox WHERE run = ? OR (run > ? AND run < ?))"
+            status = f"CASE WHEN {is_answered} THEN 'queued' ELSE 'input_required' END"
             values = (run, run + CHILD, run + AFTER_CHILD)
         statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0 WHERE run = ?"  # noqa: S608 - ours
         self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))

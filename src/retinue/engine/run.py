@@ -180,7 +180,7 @@ class LiveRun:
         self._questions[name] = question
         self._open[name] = None
         if self._replay is None or not self._replay.asks_again(name, question):
-            self.log.record(QuestionAsked(question), name)
+            self.log.record(QuestionAsked(question), name, then=lambda _: None)  # who sees it may answer at once
         if (answer := self._host.early_answers.pop((self.run, question.id), None)) is not None:
             self._resolve_question(name, answer)
             return
