@@ -4,16 +4,17 @@ What several agents and the command line share: to read, check and edit tickets,
 by. It is no agent and reads no git; how agents work on it is in `ticket_work` and `judgement`.
 """
 
-from .proposed_edit import ProposedEdit, apply_edits, diff_edits, edits_in, propose_edit
+from .proposed_edit import ProposedEdit, apply_edits, diff_edits, propose_edit, read_edits
 from .prose import mask_names, word_pattern
 from .rubric import IssueSeverity, Rubric, RubricName, read_rubric
-from .ticket import Ticket, TicketEdit, TicketReference, TicketScenario, TicketSection, edit_of, write_edits
+from .ticket import Ticket, TicketReference, TicketScenario, TicketSection
 from .ticket_checks import TaskReadiness, check_tickets, task_readiness
 from .ticket_markdown import read_ticket
 from .ticket_tree import TicketTree, read_tickets
-from .vocabulary import OWN_VOCABULARY, TicketVocabulary, read_vocabulary, starter_files
+from .vocabulary import DEFAULT_VOCABULARY, OWN_VOCABULARY, TicketVocabulary, read_vocabulary
 
 __all__ = [
+    "DEFAULT_VOCABULARY",
     "OWN_VOCABULARY",
     "IssueSeverity",
     "ProposedEdit",
@@ -21,7 +22,6 @@ __all__ = [
     "RubricName",
     "TaskReadiness",
     "Ticket",
-    "TicketEdit",
     "TicketReference",
     "TicketScenario",
     "TicketSection",
@@ -30,16 +30,13 @@ __all__ = [
     "apply_edits",
     "check_tickets",
     "diff_edits",
-    "edit_of",
-    "edits_in",
     "mask_names",
     "propose_edit",
+    "read_edits",
     "read_rubric",
     "read_ticket",
     "read_tickets",
     "read_vocabulary",
-    "starter_files",
     "task_readiness",
     "word_pattern",
-    "write_edits",
 ]

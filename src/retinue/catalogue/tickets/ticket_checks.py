@@ -9,7 +9,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from retinue.catalogue._prose import first_of
 from retinue.contract.finding import Finding
 from retinue.contract.lint.rules import make_finding
-from retinue.contract.model import JsonMapping
 
 from .ticket import Ticket
 from .ticket_tree import TicketTree, id_order
@@ -145,19 +144,6 @@ class TaskReadiness(NamedTuple):
     def is_ready(self) -> bool:
         """Whether it can be started now."""
         return not self.blockers and not self.is_begun
-
-    def to_json(self) -> JsonMapping:
-        """As data; what is not known is left out."""
-        ticket, estimate = self.ticket, self.ticket.number("estimate")
-        facts: JsonMapping = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path}
-        facts |= {"status": ticket.status} if ticket.status else {}
-        facts |= {"estimated_hours": estimate} if estimate is not None else {}
-        facts["blockers"] = [
-            {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
-            | ({"status": one.status} if one.status else {})
-            for one in self.blockers
-        ]
-        return facts
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:

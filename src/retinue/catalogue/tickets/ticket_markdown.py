@@ -31,7 +31,6 @@ from .ticket import (
     TicketRelation,
     TicketScenario,
     TicketSection,
-    line_starts,
     read_progress,
 )
 from .vocabulary import TicketStatus, TicketVocabulary
@@ -73,7 +72,7 @@ def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
     text = decoded.text
     if len(text) > _MAX_READ:
         text = text[: text.rfind("\n", 0, _MAX_READ) + 1 or _MAX_READ]
-    reader = _TicketReader(path, text, vocabulary)
+    reader = _TicketReader(path, text, vocabulary, LINE_END.split(text))
     if len(text) < len(decoded.text):
         message = f"It has {len(decoded.text):,} characters; the first {len(text):,} were read."
         reader.find("ticket/too-long", 1, message, "Split it, or move what is not the ticket into other files.")
@@ -90,8 +89,7 @@ class _TicketReader:
     path: str
     text: str
     vocabulary: TicketVocabulary
-    starts: list[int] = field(init=False)
-    rows: list[str] = field(init=False)
+    rows: list[str]
     title: str = ""
     title_line: int = 0
     section: str = ""
@@ -105,9 +103,6 @@ class _TicketReader:
     blocks: list[GherkinBlock] = field(default_factory=list[GherkinBlock])
     references: list[TicketReference] = field(default_factory=list[TicketReference])
     findings: list[Finding] = field(default_factory=list[Finding])
-
-    def __post_init__(self) -> None:
-        self.starts, self.rows = line_starts(self.text), LINE_END.split(self.text)
 
     def find(self, rule: str, line: int, message: str, fix: str, *, replace: tuple[str, str] | None = None) -> None:
         """Say what is wrong on a line."""
@@ -285,9 +280,7 @@ class _TicketReader:
         self.blocks[-1].rows.append((line, text))
 
     def _add_field(self, key: str, value: str, line: int) -> None:
-        if key not in self.fields:
-            at = self.rows[line - 1].find(value)
-            self.fields[key] = TicketField(key, value, line, None if at < 0 else self.starts[line - 1] + at)
+        self.fields.setdefault(key, TicketField(key, value, line))
         relation = "parent" if key == "parent" else _DEPENDENCIES.get(key, "mentions")
         ids = self._mention(value, line, relation)
         if relation == "parent" and (link := _LINK.search(value)):
@@ -349,7 +342,7 @@ class _TicketReader:
         return word or icon
 
     def _sections(self) -> Iterator[TicketSection]:
-        below = [len(self.starts) + 1] * 7  # where the next heading of each level stands
+        below = [len(self.rows) + 1] * 7  # where the next heading of each level stands
         for key, title, level, line in reversed(self.headings):
             yield TicketSection(key, title, level, line, min(below[: level + 1]) - 1)
             below[level] = line

@@ -246,11 +246,3 @@ def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
         message = f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}."
         hint = "`retinue tickets init --vocabulary` writes one to begin with."
         raise InvalidDefinition(message, hint=hint, path=OWN_VOCABULARY, detail=as_detail(findings)) from None
-
-
-def starter_files(folder: str, *, with_vocabulary: bool) -> dict[str, bytes]:
-    """A tree of tickets to begin with: one of each kind below `folder`, by path; and the vocabulary to change."""
-    source, top = Path(__file__).with_name("starter"), folder.rstrip("/")
-    files = {f"{top}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))}
-    files |= {OWN_VOCABULARY: DEFAULT_VOCABULARY} if with_vocabulary else {}
-    return {path: place.read_bytes() for path, place in files.items()}
