@@ -4,10 +4,13 @@ What a ticket says, not whether that is right. Reading Markdown is the business 
 """
 
 import re
+import tomllib
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from retinue.contract.finding import Finding
+from retinue.contract.lint.rules import make_finding
 
 from .vocabulary import TicketStatus
 
@@ -18,6 +21,7 @@ _EMPTY: Final = "░▒□▱○⬜._-"
 _BAR: Final = re.compile(f"(?P<full>[{_FULL}]*)(?P<empty>[{_EMPTY}]*)")
 _PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})(?:[.,][0-9]+)?\s*%")
 _FRACTION: Final = re.compile(r"(?<![0-9.])([0-9]{1,6})\s*/\s*([0-9]{1,6})(?![0-9.])")
+_TEXTS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HOURS: Final = re.compile(r"(?<![\w.])([0-9]+(?:[.,][0-9]+)?)")
 
@@ -155,3 +159,11 @@ def read_progress(text: str) -> TicketProgress:
 def line_starts(text: str) -> list[int]:
     """Where each line of `text` begins, whatever ends it."""
     return [0, *(match.end() for match in LINE_END.finditer(text))]
+
+
+def ticket_finding(rule: str, path: str, line: int | None, case: str = "", **words: Any) -> Finding:
+    """What is wrong with a ticket, as `findings.toml` says it in this `case`; `new` takes the place of `old`."""
+    texts = _TEXTS[rule.removeprefix("ticket/")]
+    message, fix = (text.format(**words) for text in (texts[case] if case else texts))
+    replace, column = (words["old"], words["new"]) if "old" in words else None, None if line is None else 1
+    return make_finding(rule, "", message, fix, file=path, line=line, column=column, replace=replace)
