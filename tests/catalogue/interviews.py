@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from retinue.catalogue.tickets import DEFAULT_VOCABULARY
+from retinue.catalogue.tickets.vocabulary import DEFAULT_VOCABULARY
 
 SCENARIO = "Scenario: A cart is paid\n  Given a cart with two things\n  When the clerk pays it\n  Then both are sent"
 

@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from retinue.catalogue.tickets import (
-    ProposedEdit,
     Ticket,
     TicketTree,
-    apply_edits,
     check_tickets,
     read_ticket,
     read_tickets,
     read_vocabulary,
     task_readiness,
 )
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit, apply_edits
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.workspace import Workspace
 

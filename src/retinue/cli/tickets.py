@@ -12,21 +12,10 @@ from retinue import catalogue
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.tickets import (
-    DEFAULT_VOCABULARY,
-    OWN_VOCABULARY,
-    ProposedEdit,
-    TaskReadiness,
-    TicketTree,
-    apply_edits,
-    check_tickets,
-    diff_edits,
-    propose_edit,
-    read_edits,
-    read_tickets,
-    read_vocabulary,
-    task_readiness,
-)
+from retinue.catalogue.tickets import TicketTree, check_tickets, read_tickets, read_vocabulary, task_readiness
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit, apply_edits, diff_edits, propose_edit, read_edits
+from retinue.catalogue.tickets.ticket_checks import TaskReadiness
+from retinue.catalogue.tickets.vocabulary import DEFAULT_VOCABULARY, OWN_VOCABULARY
 from retinue.cli import user_paths
 from retinue.cli.app import Exit
 from retinue.cli.delivery import bytes_in, deliver_bytes

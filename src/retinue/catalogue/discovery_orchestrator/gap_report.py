@@ -23,8 +23,7 @@ from .parameters import DiscoveryGap, DiscoveryIssue, DiscoverySuggestion
 
 M = TypeVar("M", bound=Model)
 
-_MOST_PATTERNS: Final = 10
-"""Of each kind of pattern."""
+_MOST_PATTERNS: Final = 10  # of each kind
 MATRIX: Final = tomllib.loads(Path(__file__).with_name("discovery.toml").read_text(encoding="utf-8"))
 
 

@@ -30,9 +30,7 @@ from .parameters import DriftQuery, GitEvidence, TaskQuery, TaskVerdict, Verdict
 from .repository import commands_run, open_repository, parse_bound, short_sha
 
 _SQUASH_LINE: Final = re.compile(r"(?:\* |[*-] (?=[a-z]{1,12}\())(?:(?P<type>[a-z]{1,12})\()?")
-"""What a subject stands behind in the body of a squash."""
-_PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})
-"""Types of commits that do not do what the tickets say that they name in passing."""
+_PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})  # which do not do what tickets say
 _TYPE: Final = re.compile(r"[a-z]{1,12}(?=[(:!])")
 _PIECES: Final = re.compile(r"[\s/'\"(\[:,]+")
 _CUT_OFF: Final = {"time": "time was up before all was read", "cap": "there are too many to keep"}
@@ -280,10 +278,7 @@ def with_evidence(
 ) -> None:
     """Do `work` on the tickets that `query` means and the commits of HEAD, or of the branch that it names.
 
-    Without a repository there are no commits, which the report says.
-
-    Raises:
-        RetinueError: There is no such ticket, or no such base.
+    Without a repository there are no commits, which the report says. No such ticket or base is an error.
     """
 
     def first_files(target: str) -> list[Ticket]:  # of those with one id the first counts

@@ -38,8 +38,7 @@ from .vocabulary import TicketStatus, TicketVocabulary
 _PARSER: Final = MarkdownIt("commonmark").enable("table")
 # Where blocks begin and end is enough: to parse what is inside of them takes most of the time.
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
-_MAX_READ: Final = 512 * 1024
-"""Characters of a ticket that are read: ten times as many as the longest that a person wrote."""
+_MAX_READ: Final = 512 * 1024  # characters: ten times as many as the longest ticket that a person wrote
 _LABEL: Final = re.compile(
     r"\s*(?P<bold>\*\*|__)?(?P<label>[^\W_](?:[^:\uff1a*`|\n]{0,58}[^\s:\uff1a*`|])?)\s{0,8}(?P<close>\*\*|__)?"
     r"\s{0,8}[:\uff1a]\s*(?P<late>\*\*|__)?\s*(?P<value>.*)",

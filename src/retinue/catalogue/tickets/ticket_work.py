@@ -34,7 +34,6 @@ _INCOMPLETE: Final = frozenset({
     "ticket/unread", "ticket/too-long", "ticket/front-matter", "ticket/scenarios-unread", "ticket/encoding",
     "ticket/same-id", "ticket/bad-id", "ticket/parent-circle", "ticket/dependency-circle",
 })  # fmt: skip
-"""What keeps tickets from being judged whole."""
 _MOST_WARNINGS: Final = 5
 _MAX_TEXT: Final = 40_000
 _INSTRUCTIONS: Final = Path(__file__).with_name("judge.md").read_text(encoding="utf-8")
@@ -58,10 +57,7 @@ async def run_on_tickets(
 
     Gives the report, and what came of the work: `subject` takes out of that the ticket that the answer is of, and so
     are the warnings, `with_relatives` those of what is above and below it too. By default they are of all tickets.
-
-    Raises:
-        MissingFile: There is no ticket.
-        InvalidDefinition: The project's vocabulary or rubric cannot be used.
+    Raises what `read_tickets` and `work` do.
     """
     deadline, report = RunDeadline(run), SkillReport()
 
@@ -108,9 +104,7 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
 def tickets_below(tree: TicketTree, target: str, *, alone: bool = False) -> list[Ticket]:
     """What `target` means: a ticket, with all that is part of it unless `alone`; a folder; or all when it is empty.
 
-    Raises:
-        InvalidInput: It is neither.
-        MissingFile: There is no such ticket.
+    Raises what `find_ticket` does.
     """
     folder = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
     is_all = folder in {"", "."}

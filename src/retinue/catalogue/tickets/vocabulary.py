@@ -18,15 +18,13 @@ from retinue.contract.model import Many, Model
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
 from retinue.tools.workspace import Workspace
 
-OWN_VOCABULARY: Final = ".retinue/tickets.toml"
-"""Where a project says what its tickets look like, from the root of its workspace."""
+OWN_VOCABULARY: Final = ".retinue/tickets.toml"  # from the root of a workspace
 DEFAULT_VOCABULARY: Final = Path(__file__).with_name("vocabulary.toml")
 _MAX_BYTES: Final = 256 * 1024
 _MERGED: Final = ("statuses", "fields", "sections")
 
 TicketStatus: TypeAlias = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
 FINISHED: Final[frozenset[TicketStatus | None]] = frozenset({"done", "cancelled"})
-"""The statuses of what nobody works on any more."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _ID_PATTERN: Final = r"[A-Za-z#*][A-Za-z0-9_.#*-]*[#*]"
