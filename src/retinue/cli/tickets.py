@@ -117,8 +117,8 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
         raise MissingFile(f"There is no ticket {ticket}.", hint="`retinue tickets next` lists all that are open.")
     tasks = task_readiness(tree, below=ticket)
     ready = [task for task in tasks if task.is_ready]
-    in_progress = [task for task in tasks if task.is_begun]
-    waiting = [task for task in tasks if task.blockers and not task.is_begun]
+    in_progress = [task for task in tasks if task.ticket.status == "in_progress"]
+    waiting = [task for task in tasks if task.blockers and task.ticket.status != "in_progress"]
     errors = sum(finding.severity == "error" for finding in check_tickets(tree))
     if as_json:
         lists = {"ready": ready, "in_progress": in_progress, "waiting": waiting}

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
@@ -281,7 +280,7 @@ def _progress_text(
         value = f"{value[: match.start()]}{done:g}{match['mid']}{total:g}{value[match.end() :]}"
     value = _PERCENT.sub(str(percent), value, count=1)
     bar = read_progress(value)
-    return value.replace(bar.bar, replace(bar, percent=percent).right_bar, 1) if bar.bar else value
+    return value.replace(bar.bar, bar._replace(percent=percent).right_bar, 1) if bar.bar else value
 
 
 def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
@@ -319,5 +318,6 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
         lines = diff_edits(evidence.tree, drift.edits).splitlines()
         diff = first_of(lines, _MAX_DIFF, more="\n… {:,} more lines", separator="\n")
         report.appendix = code_block(diff, "diff")
-        applying = "`retinue tickets apply` makes these edits"
-        report.note(f"{applying}, and `retinue tickets sync --apply` asks and makes them.")
+        report.note(
+            "`retinue tickets apply` makes these edits, and `retinue tickets sync --apply` asks and makes them."
+        )

@@ -1,7 +1,6 @@
 """Tickets in Markdown: initiatives, epics, stories, tasks and bugs, one file each, and the tree that they make.
 
-What several agents and the command line share: to read, check and edit tickets, and the rubrics that they are judged
-by. It is no agent and reads no git; how agents work on it is in `ticket_work` and `judgement`.
+To read, check and edit tickets, and the rubrics that they are judged by. How agents work on them is in `ticket_work`.
 """
 
 from .prose import mask_names, word_pattern

@@ -32,11 +32,7 @@ class GherkinBlock(NamedTuple):
 
 
 def read_scenarios(block: GherkinBlock) -> Iterator[TicketScenario]:
-    """The scenarios of a block. One that does not parse has no steps, and does not keep others from being read.
-
-    Raises:
-        NotInstalled: gherkin-official is not there.
-    """
+    """The scenarios of a block; one that does not parse has no steps. `NotInstalled` where gherkin-official is not."""
     whole = _parse(block.rows)
     if isinstance(whole, list):
         yield from whole

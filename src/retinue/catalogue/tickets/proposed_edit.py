@@ -46,11 +46,7 @@ def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: st
 
 
 def read_edits(items: Iterable[object]) -> tuple[ProposedEdit, ...]:
-    """The edits that `items`, as they come out of JSON, say; each once.
-
-    Raises:
-        InvalidInput: One of them is none.
-    """
+    """The edits that `items`, as they come out of JSON, say, each once; what is none is an `InvalidInput`."""
     try:
         return tuple(dict.fromkeys(map(ProposedEdit.model_validate, items)))
     except ValidationError as error:
@@ -66,11 +62,10 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, str
         MissingFile: There is no ticket at a path.
         InvalidInput: A file has changed since; or what is to be replaced does not stand on its line, or not once.
     """
-    tickets = {ticket.path: ticket for ticket in tree.tickets}
     places: dict[str, list[tuple[int, int, str]]] = {}
     hint = "Nothing was written. Ask for the edits anew."
     for edit in edits:
-        ticket = tickets.get(edit.file)
+        ticket = tree.by_path.get(edit.file)
         if ticket is None:
             message = f"{edit.file[:200]!r} is no ticket of this workspace."
             raise MissingFile(message, hint="Only files that are read as tickets are edited.", path=edit.file)
@@ -84,7 +79,7 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, str
             raise InvalidInput(message, hint=hint, path=ticket.path)
         start = line_starts(ticket.text)[edit.line - 1] + row.index(edit.old)
         places.setdefault(ticket.path, []).append((start, start + len(edit.old), edit.new))
-    texts = {path: tickets[path].text for path in places}
+    texts = {path: tree.by_path[path].text for path in places}
     for path, spans in places.items():
         limit = len(texts[path])
         for start, end, new in sorted(spans, reverse=True):
@@ -103,12 +98,7 @@ def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
 def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[ProposedEdit]) -> tuple[str, ...]:
     """Make all of them, or none: when a file cannot be written, those before it are put back. Gives their paths.
 
-    Every other byte stays as it is.
-
-    Raises:
-        MissingFile: There is no ticket at a path, or its file is gone.
-        InvalidInput: A file has changed since it was read; or an edit does not fit it, another, or its encoding.
-        AccessDenied: One may not be written.
+    Every other byte stays as it is. Raises what `plan_edits` and `Workspace.revise` do.
     """
     texts, undo_log = plan_edits(tree, edits), dict[str, bytes]()
 
@@ -128,9 +118,8 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[Proposed
     for path in texts:
         workspace.check_writing(path)
     try:
-        for ticket in tree.tickets:
-            if ticket.path in texts:
-                workspace.revise(ticket.path, partial(change, ticket))
+        for path in texts:
+            workspace.revise(path, partial(change, tree.by_path[path]))
     except BaseException:
         for path, before in undo_log.items():
             workspace.write_bytes(path, before)

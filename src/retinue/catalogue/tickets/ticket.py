@@ -71,8 +71,7 @@ class TicketReference(NamedTuple):
     status: TicketStatus | None = None  # what a list of children says of the child
 
 
-@dataclass(frozen=True, slots=True)
-class TicketProgress:
+class TicketProgress(NamedTuple):
     """What a ticket says of its progress: in percent, as parts of a whole, and as a bar of cells."""
 
     percent: int | None

@@ -1,7 +1,4 @@
-"""What is wrong between tickets (ids, parents, circles, statuses that others belie), and which task can be started now.
-
-Only what tickets say counts.
-"""
+"""What tickets say that is wrong between them (ids, parents, circles, statuses), and which task can be started now."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -51,8 +48,7 @@ def _links(tree: TicketTree) -> Iterator[Finding]:
             yield ticket_finding("ticket/missing-child", path, missing[0].line, children=children)
         for one in (*ticket.targets("requires"), *ticket.targets("blocks")):
             if one.target not in tree.by_id and words.kind_of(one.target):
-                facts = {"target": one.target, "relation": one.relation}
-                yield ticket_finding("ticket/missing-dependency", path, one.line, **facts)
+                yield ticket_finding("ticket/missing-dependency", path, one.line, one=one)
 
 
 def _circles(tree: TicketTree) -> Iterator[Finding]:
@@ -93,8 +89,7 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
         for one in ticket.targets("child"):
             child = None if one.target in tree.same_id else tree.by_id.get(one.target)
             if child and one.status and child.status and one.status != child.status:
-                states = {"child": one.target, "listed": one.status, "stated": child.status}
-                yield ticket_finding("ticket/child-status", ticket.path, one.line, **states)
+                yield ticket_finding("ticket/child-status", ticket.path, one.line, one=one, child=child)
         others = (*tree.children.get(key, ()), *tree.requires.get(key, ())) if ticket.status == "done" else ()
         unfinished = [
             each for each in dict.fromkeys(others) if each in tree.by_id and tree.by_id[each].status not in FINISHED
@@ -120,14 +115,9 @@ class TaskReadiness(NamedTuple):
     blockers: tuple[Blocker, ...]
 
     @property
-    def is_begun(self) -> bool:
-        """Whether somebody works on it."""
-        return self.ticket.status == "in_progress"
-
-    @property
     def is_ready(self) -> bool:
         """Whether it can be started now."""
-        return not self.blockers and not self.is_begun
+        return not self.blockers and self.ticket.status != "in_progress"
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:

@@ -60,11 +60,7 @@ _DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "bloc
 
 @lru_cache(maxsize=1024)  # several agents read the same tickets in one run
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
-    """The ticket in a file; of a very long one only the beginning is read, and that is a finding.
-
-    Raises:
-        ParseError: It is no text.
-    """
+    """The ticket in a file, or a `ParseError` where that is no text; of a very long one only the beginning is read."""
     if is_binary(data):
         raise ParseError(f"`{path}` is a binary file.", hint="Save it as text in UTF-8.", path=path)
     decoded = decode(data)

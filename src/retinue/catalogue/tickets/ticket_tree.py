@@ -23,6 +23,7 @@ class TicketTree:
 
     vocabulary: TicketVocabulary
     tickets: tuple[Ticket, ...]  # every file that is a ticket, by path
+    by_path: Mapping[str, Ticket]
     by_id: Mapping[str, Ticket]  # the first of each id
     same_id: Mapping[str, Sequence[str]]  # the paths of each id that several files have
     parents: Mapping[str, str]  # the id that each ticket is part of, there or not
@@ -37,7 +38,7 @@ class TicketTree:
         """Link `tickets`."""
         every = tuple(sorted(tickets, key=lambda ticket: ticket.path))
         by_id: dict[str, Ticket] = {}
-        by_path = {ticket.path: ticket.ticket_id for ticket in every if ticket.ticket_id}
+        by_path = {ticket.path: ticket for ticket in every}
         paths: dict[str, list[str]] = {}
         for ticket in every:
             if ticket.ticket_id:
@@ -63,7 +64,8 @@ class TicketTree:
                 if one.target in requires and key not in requires[one.target]:
                     requires[one.target].append(key)
         own = [finding for ticket in every for finding in ticket.findings]
-        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *link_findings))
+        every_finding = (*findings, *own, *link_findings)
+        return cls(vocabulary, every, by_path, by_id, same_id, parents, children, requires, every_finding)
 
     def ancestors(self, ticket_id: str) -> list[str]:
         """What it is part of, the nearest first; in a circle each once."""
@@ -106,7 +108,7 @@ def id_order(ticket_id: str) -> tuple[tuple[int, str], ...]:
 
 
 def _stated_parent(
-    ticket: Ticket, by_path: Mapping[str, str], vocabulary: TicketVocabulary, findings: list[Finding]
+    ticket: Ticket, by_path: Mapping[str, Ticket], vocabulary: TicketVocabulary, findings: list[Finding]
 ) -> str | None:
     """The id that the ticket names as its parent, or else links to; what is wrong with the link is a finding."""
     stated: str | None = None
@@ -115,8 +117,8 @@ def _stated_parent(
             stated = stated or one.target
             continue
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(ticket.path), one.target.partition("#")[0]))
-        places = (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))
-        linked_id = next((by_path[place] for place in places if place in by_path), None)
+        places = [by_path.get(place) for place in (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))]
+        linked_id = next((one.ticket_id for one in places if one and one.ticket_id), None)
         if linked_id is None and not stated:
             case: dict[str, str] = {"rule": "ticket/missing-parent", "case": "unlinked", "link": one.target}
         elif linked_id and stated and linked_id != stated:

@@ -106,11 +106,7 @@ class TicketVocabulary(Model):
         return frozenset(self.ids.keys() - set(self.parents.values()))
 
     def check_id(self, ticket_id: str, kind: str | None = None) -> str:
-        """`ticket_id` itself, when it is one (K17).
-
-        Raises:
-            InvalidInput: It is empty, of no known form, or not of `kind`.
-        """
+        """`ticket_id` itself, or an `InvalidInput` when it is empty, of no known form, or not of `kind` (K17)."""
         forms = ", ".join(self.ids.values())
         if not ticket_id:
             raise InvalidInput("The ticket id is empty.", hint=f"Write it like {forms}.")
@@ -138,11 +134,7 @@ class TicketVocabulary(Model):
         return candidate if self.kind_of(candidate) == parent else None
 
     def next_id(self, kind: str, parent_id: str, ids_there: Iterable[str]) -> str:
-        """The id of a new ticket of `kind` that is part of `parent_id`: the number after the highest of `ids_there`.
-
-        Raises:
-            InvalidInput: The pattern of such ids leaves none.
-        """
+        """The id of a new ticket of `kind` below `parent_id`, after the highest of `ids_there`; or an error."""
         pattern, above = self._id_patterns[kind], self._id_patterns.get(self.parents.get(kind, ""))
         match = above.fullmatch(parent_id) if above else None
         lead = (match.groups() if match else ())[: pattern.groups - 1]
