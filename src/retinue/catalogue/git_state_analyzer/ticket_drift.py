@@ -196,8 +196,8 @@ class TicketDrift:
             own = [one for one in labels if (words.status_by_word(one) or words.status_by_icon(one)) == row.status]
             old = own[-1] if own else ""
             new = self.label_for(status, old) if old else ""
-        listed = STATUS_WORDS[row.status] if row.status else "not done"
-        states: JsonMapping = {"child": row.target, "listed": listed, "stated": STATUS_WORDS[status]}
+        row_status = STATUS_WORDS[row.status] if row.status else "not done"
+        states: JsonMapping = {"child": row.target, "listed": row_status, "stated": STATUS_WORDS[status]}
         self.add("child_status", ticket=parent, line=row.line, edit=(old, new), **states)
 
     def _measures(self, ticket: Ticket) -> dict[str, _Measure]:

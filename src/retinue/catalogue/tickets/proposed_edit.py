@@ -100,7 +100,7 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[Proposed
 
     Every other byte stays as it is. Raises what `plan_edits` and `Workspace.revise` do.
     """
-    texts, undo_log = plan_edits(tree, edits), dict[str, bytes]()
+    texts, originals, done_paths = plan_edits(tree, edits), dict[str, bytes](), list[str]()
 
     def change(ticket: Ticket, before: bytes | None) -> bytes:
         if before is None or sha256(before).hexdigest() != ticket.digest:
@@ -112,7 +112,7 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[Proposed
         except UnicodeEncodeError:
             message = f"What is to be written has no place in the encoding of `{ticket.path}`."
             raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
-        undo_log[ticket.path] = before
+        originals[ticket.path] = before
         return after
 
     for path in texts:
@@ -120,8 +120,9 @@ def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[Proposed
     try:
         for path in texts:
             workspace.revise(path, partial(change, tree.by_path[path]))
+            done_paths.append(path)
     except BaseException:
-        for path, before in undo_log.items():
-            workspace.write_bytes(path, before)
+        for path in done_paths:
+            workspace.write_bytes(path, originals[path])
         raise
     return tuple(texts)
