@@ -1,9 +1,10 @@
 """What a person says in an interview about each kind of ticket, by the ids of questions; and who says it."""
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from retinue.catalogue.tickets import starter_files
+from retinue.catalogue.tickets.vocabulary import DEFAULT_VOCABULARY
 
 SCENARIO = "Scenario: A cart is paid\n  Given a cart with two things\n  When the clerk pays it\n  Then both are sent"
 
@@ -100,9 +101,7 @@ ANSWERS: Mapping[str, Mapping[str, str]] = {
 
 def plant_tickets(root: Path) -> None:
     """A tree of tickets as `retinue tickets init` makes it."""
-    for path, data in starter_files("docs/tickets", with_vocabulary=False).items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(data)
+    shutil.copytree(DEFAULT_VOCABULARY.with_name("starter"), root / "docs" / "tickets", dirs_exist_ok=True)
 
 
 def question_of(asked: str) -> str:

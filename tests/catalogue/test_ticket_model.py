@@ -9,15 +9,14 @@ from hypothesis import given, settings, strategies as st
 
 from retinue.catalogue.tickets import (
     Ticket,
-    TicketEdit,
     TicketTree,
     check_tickets,
     read_ticket,
     read_tickets,
     read_vocabulary,
     task_readiness,
-    write_edits,
 )
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit, apply_edits
 from retinue.errors import InvalidInput, ParseError
 from retinue.tools.workspace import Workspace
 
@@ -115,7 +114,7 @@ def test_every_part_of_a_ticket_is_read_with_its_line() -> None:
         "progress": ("███░░░░░░░ 30% (3/10)", 9),
         "estimate": ("7.5", 10),
     }
-    assert all(one.text.startswith(f.value, f.start) for f in one.fields.values() if f.start is not None)
+    assert all(field.value in one.rows[field.line - 1] for field in one.fields.values())
     assert (one.number("estimate"), one.number("points"), one.number("actual")) == (7.5, 5.0, None)
     progress = one.progress
     assert progress is not None
@@ -292,15 +291,26 @@ def test_any_text_is_read_and_what_is_written_back_is_the_same_bytes(
     last = max(len(one.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")), 1)
     places = [*one.references, *one.checklist, *one.scenarios, *one.fields.values(), *one.sections, *one.findings]
     assert all(1 <= (place.line or 0) <= last for place in places)
-    write_edits(workspace, one, [])
-    assert (folder / "STORY-0001.2.3.md").read_bytes() == data
-    status = one.fields.get("status")
-    if status is not None and status.start is not None:
-        write_edits(workspace, one, [TicketEdit(status.start, status.value, "Done")])
-        again = read_ticket("STORY-0001.2.3.md", (folder / "STORY-0001.2.3.md").read_bytes(), WORDS)
-        assert again.text == one.text[: status.start] + "Done" + one.text[status.start + len(status.value) :]
-        write_edits(workspace, again, [TicketEdit(status.start, "Done", status.value)])
+    line, row = max(enumerate(one.rows, 1), key=lambda pair: len(pair[1]))
+    if row:
+        edit(workspace, one, (line, row, row))
         assert (folder / "STORY-0001.2.3.md").read_bytes() == data
+    status = one.fields.get("status")
+    if status is not None and one.rows[status.line - 1].count(status.value) == 1:
+        edit(workspace, one, (status.line, status.value, "Done!!"))
+        again = read_ticket("STORY-0001.2.3.md", (folder / "STORY-0001.2.3.md").read_bytes(), WORDS)
+        assert again.rows[status.line - 1] == one.rows[status.line - 1].replace(status.value, "Done!!")
+        edit(workspace, again, (status.line, "Done!!", status.value))
+        assert (folder / "STORY-0001.2.3.md").read_bytes() == data
+
+
+def edit(workspace: Workspace, one: Ticket, *edits: tuple[int, str, str]) -> None:
+    """Make `edits` of lines: what stands there, and what is to."""
+    proposals = [
+        ProposedEdit(file=one.path, edit_type="test", old=old, new=new, reason="", line=line, digest=one.digest)
+        for line, old, new in edits
+    ]
+    apply_edits(workspace, TicketTree.of([one], WORDS), proposals)
 
 
 def test_a_file_that_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
@@ -310,7 +320,7 @@ def test_a_file_that_changed_meanwhile_is_not_written(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path, write=(".",))
     file.write_text("# BUG-0001: A\n\nStatus: done\n")
     with pytest.raises(InvalidInput, match="changed while"):
-        write_edits(workspace, one, [TicketEdit(2, "BUG", "BOG")])
+        edit(workspace, one, (1, "BUG", "BOG"))
     assert file.read_text() == "# BUG-0001: A\n\nStatus: done\n"
 
 
@@ -320,14 +330,14 @@ def test_all_edits_are_made_or_none(tmp_path: Path) -> None:
     file.write_bytes(data)
     one, workspace = ticket(data, "BUG-0001.md"), Workspace(tmp_path, write=(".",))
     for edits in (
-        [TicketEdit(2, "BUG", "BOG"), TicketEdit(3, "UG", "OG")],
-        [TicketEdit(2, "BUG", "BOG"), TicketEdit(9, "?", "!")],
-        [TicketEdit(2, "BUG", "✅")],
+        [(1, "BUG", "BOG"), (1, "UG", "OG")],
+        [(1, "BUG", "BOG"), (1, "?", "!")],
+        [(1, "BUG", "✅")],
     ):
         with pytest.raises(InvalidInput):
-            write_edits(workspace, one, edits)
+            edit(workspace, one, *edits)
         assert file.read_bytes() == data
-    write_edits(workspace, one, [TicketEdit(27, "open", "done"), TicketEdit(2, "BUG", "BÜG")])
+    edit(workspace, one, (3, "open", "done"), (1, "BUG", "BÜG"))
     assert file.read_bytes() == data.replace(b"BUG", b"B\xdcG").replace(b"open", b"done")
 
 
@@ -339,7 +349,7 @@ def test_of_two_who_write_at_once_one_is_refused(tmp_path: Path) -> None:
 
     def write(new: str) -> None:
         try:
-            write_edits(workspace, one, [TicketEdit(12, "A", new)])
+            edit(workspace, one, (1, ": A", f": {new}"))
             outcomes.append(new)
         except InvalidInput:
             outcomes.append("refused")
@@ -365,7 +375,7 @@ def test_of_a_very_long_ticket_the_beginning_is_read_and_the_rest_is_told(tmp_pa
     (finding,) = one.findings
     assert finding.rule == "ticket/too-long"
     assert "4,900,029 characters" in finding.message
-    write_edits(Workspace(tmp_path, write=(".",), max_bytes=2**24), one, [TicketEdit(23, "open", "done")])
+    edit(Workspace(tmp_path, write=(".",), max_bytes=2**24), one, (3, "open", "done"))
     assert (tmp_path / "BUG-0001.md").read_bytes() == data.replace(b"open", b"done")
 
 

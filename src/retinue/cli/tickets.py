@@ -1,8 +1,10 @@
 """`retinue tickets`: a tree of tickets made, checked, asked which task is next, and brought up to date with git."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import click
 
@@ -10,22 +12,10 @@ from retinue import catalogue
 from retinue.agents.boundary import Boundary
 from retinue.agents.local import LocalContext
 from retinue.agents.registry import Registry
-from retinue.catalogue.tickets import (
-    OWN_VOCABULARY,
-    ProposedEdit,
-    TaskReadiness,
-    TicketTree,
-    apply_edits,
-    check_tickets,
-    diff_edits,
-    edit_of,
-    edits_in,
-    read_tickets,
-    read_vocabulary,
-    starter_files,
-    task_readiness,
-    write_edits,
-)
+from retinue.catalogue.tickets import TicketTree, check_tickets, read_tickets, read_vocabulary, task_readiness
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit, apply_edits, diff_edits, propose_edit, read_edits
+from retinue.catalogue.tickets.ticket_checks import TaskReadiness
+from retinue.catalogue.tickets.vocabulary import DEFAULT_VOCABULARY, OWN_VOCABULARY
 from retinue.cli import user_paths
 from retinue.cli.app import Exit
 from retinue.cli.delivery import bytes_in, deliver_bytes
@@ -37,6 +27,7 @@ from retinue.cli.output import (
     label,
     path_text,
     plural,
+    present,
     report_warning,
     safe,
     safe_lines,
@@ -46,14 +37,17 @@ from retinue.cli.recorded_run import find_run
 from retinue.cli.screen import is_interactive
 from retinue.cli.settings import find_root
 from retinue.cli.watchdog import run as run_to_end
-from retinue.contract.finding import Finding
+from retinue.contract import json
 from retinue.contract.result import Result
 from retinue.contract.task import Task
 from retinue.engine.journal import Journal
-from retinue.errors import AccessDenied, InvalidInput, MissingFile
+from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 from retinue.tools.workspace import Workspace
 
 _MAX_BYTES: Final = 64 * 2**20
+_MAX_DEPTH: Final = 40
+_KEY: Final = "proposed_edits"
+_FENCED: Final = re.compile(r"^```json[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 """Of the lines of a diff, by what they begin with."""
 
@@ -62,18 +56,20 @@ def init_tickets(*, folder: str | None, with_vocabulary: bool, workspace: Path |
     """Make a tree of tickets to begin with. Nothing that is there is overwritten."""
     root = find_root(workspace)
     words = read_vocabulary(Workspace(root))
-    files = starter_files(folder or words.folders[0], with_vocabulary=with_vocabulary)
+    source, top = DEFAULT_VOCABULARY.with_name("starter"), (folder or words.folders[0]).rstrip("/")
+    files = {f"{top}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))}
+    files |= {OWN_VOCABULARY: DEFAULT_VOCABULARY} if with_vocabulary else {}
     existing = [path for path in files if (root / path).exists()]
     if existing:
         message = f"`{existing[0]}` is there already; nothing was written."
         raise InvalidInput(message, hint="Name another folder: `retinue tickets init FOLDER`.", path=existing[0])
     fence = Workspace(root, write=(".",))
-    for path, data in files.items():
+    for path, place in files.items():
         if path == OWN_VOCABULARY:  # agents never write there, but this is the person
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            deliver_bytes(data, root / path)
+            deliver_bytes(place.read_bytes(), root / path)
         else:
-            fence.write_bytes(path, data)
+            fence.write_bytes(path, place.read_bytes())
     if as_json:
         echo_json({"created": list(files)})
         return
@@ -97,19 +93,19 @@ def check_tree(
     root = find_root(workspace)
     tree = _read(root)
     findings = check_tickets(tree)
-    fixed: list[Finding] = []
-    if fix:
-        fence = Workspace(root, write=(".",), max_bytes=_MAX_BYTES)
-        for ticket in tree.tickets:
-            edits = {edit: finding for finding in ticket.findings if (edit := edit_of(ticket, finding)) is not None}
-            if edits:
-                write_edits(fence, ticket, list(edits))
-                fixed += edits.values()
-        if fixed:
-            findings = check_tickets(_read(root))
+    edits: list[ProposedEdit] = []
+    for ticket in tree.tickets if fix else ():
+        for one in ticket.findings:
+            if one.replacement and one.line:
+                words = one.replacement.old, one.replacement.new
+                edit = propose_edit(ticket, one.line, *words, edit_type="fix", reason=one.message)
+                edits += [edit] if edit else []
+    if edits:
+        apply_edits(Workspace(root, write=(".",), max_bytes=_MAX_BYTES), tree, edits)
+        findings = check_tickets(_read(root))
     names = [ticket.path for ticket in tree.tickets]
     return report_findings(
-        findings, names, form, output, suite="retinue tickets check", strict=strict, notes=notes, fix_count=len(fixed)
+        findings, names, form, output, suite="retinue tickets check", strict=strict, notes=notes, fix_count=len(edits)
     )
 
 
@@ -121,12 +117,26 @@ def next_tasks(*, ticket: str | None, limit: int, workspace: Path | None, as_jso
         raise MissingFile(f"There is no ticket {ticket}.", hint="`retinue tickets next` lists all that are open.")
     tasks = task_readiness(tree, below=ticket)
     ready = [task for task in tasks if task.is_ready]
-    in_progress = [task for task in tasks if task.is_begun]
-    waiting = [task for task in tasks if task.blockers and not task.is_begun]
+    in_progress = [task for task in tasks if task.ticket.status == "in_progress"]
+    waiting = [task for task in tasks if task.blockers and task.ticket.status != "in_progress"]
     errors = sum(finding.severity == "error" for finding in check_tickets(tree))
     if as_json:
-        facts = {"ready": ready, "in_progress": in_progress, "waiting": waiting}
-        echo_json({**{name: [task.to_json() for task in some] for name, some in facts.items()}, "errors": errors})
+        lists = {"ready": ready, "in_progress": in_progress, "waiting": waiting}
+        facts = {
+            name: [
+                present({
+                    "id": one.ticket.ticket_id, "title": one.ticket.title, "path": one.ticket.path,
+                    "status": one.ticket.status, "estimated_hours": one.ticket.number("estimate"), "blockers": [
+                        present({"type": each.kind, "ticket": each.ticket_id, "message": each.message,
+                                 "status": each.status})
+                        for each in one.blockers
+                    ],
+                })
+                for one in some
+            ]
+            for name, some in lists.items()
+        }  # fmt: skip
+        echo_json({**facts, "errors": errors})
     else:
         _show("ready", "green", ready, limit)
         _show("in progress", "yellow", in_progress, limit)
@@ -149,11 +159,11 @@ def apply_proposed(
         raise click.UsageError("Name a file with the answer, `-` for stdin, or a run: `--run RUN`.")
     root = find_root(workspace)
     if file is not None:
-        edits = edits_in(bytes_in(file, hint="Name a file with an answer.").decode("utf-8-sig", "replace"))
+        edits = _edits_in(bytes_in(file, hint="Name a file with an answer.").decode("utf-8-sig", "replace"))
     else:
         with Journal(user_paths.journal_file()) as journal:
             events = journal.events(find_run(journal, run), limit=-1)
-        edits = edits_in({"events": [event.to_json() for event in events]})
+        edits = _edits_in({"events": [event.to_json() for event in events]})
     return _offer(root, edits, diff_only=diff_only, yes=yes, as_json=as_json, facts={})
 
 
@@ -191,12 +201,49 @@ def sync_tickets(
     facts = {name: data[name] for name in ("drift_categories", "summary", "proposed_edits")}
     code = Exit.OK
     if data["proposed_edits"] or as_json:
-        edits = edits_in(data["proposed_edits"])
+        edits = _edits_in(data["proposed_edits"])
         code = _offer(root, edits, diff_only=not apply, yes=yes, as_json=as_json, facts=facts)
     is_left = any(
         item["severity"] != "low" or strict for item in items if not (apply and code == Exit.OK and item["fixable"])
     )
     return code if code != Exit.OK else Exit.INVALID if is_left else Exit.OK
+
+
+def _edits_in(document: object) -> tuple[ProposedEdit, ...]:
+    """The edits that an answer proposes, each once: in a list of them, or under `proposed_edits` at any depth.
+
+    The answer is data as it comes out of JSON, or a text that is JSON or has it in a fence.
+
+    Raises:
+        MissingFile: There is no such list.
+    """
+    if isinstance(document, str):
+        with suppress(ParseError):
+            document = json.loads(document)
+    lists = [cast("list[object]", document)] if isinstance(document, list) else [*_lists_in(document, _MAX_DEPTH)]
+    if not lists:
+        hint = "Ask for them: `retinue ask git_state_analyzer drift_detection --json`."
+        raise MissingFile(f"There is no `{_KEY}` in it.", hint=hint)
+    return read_edits(item for each in lists for item in each)
+
+
+def _lists_in(value: object, depth: int) -> Iterator[list[object]]:
+    if not depth:
+        return
+    if isinstance(value, str) and _KEY in value:
+        for text in (value, *(match[1] for match in _FENCED.finditer(value))):
+            with suppress(ParseError):
+                yield from _lists_in(json.loads(text), depth - 1)
+    elif isinstance(value, dict):
+        entries = cast("dict[str, object]", value)
+        if isinstance(edits := entries.get(_KEY), list):
+            yield cast("list[object]", edits)
+            return
+        for inner in entries.values():
+            yield from _lists_in(inner, depth - 1)
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _lists_in(inner, depth - 1)
 
 
 async def _drift(root: Path, parameters: dict[str, str]) -> Result:

@@ -1,7 +1,4 @@
-"""`design_guardian`: where a ticket plans more than it needs, by rules in a rubric (G13).
-
-It reads tickets, and of the code what they name and could reuse. What needs judgement is left to a model.
-"""
+"""`design_guardian`: where a ticket plans more than it needs, by rules in a rubric (G13)."""
 
 from .agent import DesignGuardian
 

@@ -188,7 +188,9 @@ class Reviewer:
                     continue
                 if rubric.never.search(text) or (rule.number_disarms and rubric.number.search(near)):
                     continue
-                if not (rule.several_disarm and any(_are_several(match[0], one.text) for one in (ticket, *above))):
+                nouns = "|".join(re.escape(word[:_STEM]) for word in re.findall(r"\w{5,}", match[0])) or "(?!)"
+                several = re.compile(rf"{_SEVERAL}(?:{nouns})", re.IGNORECASE)  # `multiple providers`
+                if not (rule.several_disarm and any(several.search(one.text) for one in (ticket, *above))):
                     self.add(name, ticket, line, rows[line - 1].strip())
                     break
 
@@ -418,12 +420,6 @@ def _last_name(node: ast.expr) -> str:
 def _content(text: str) -> set[str]:
     """The terms of a text that say what it is about, cut so that `format` and `formatter` meet."""
     return {term[:_STEM] for term in terms(text) if len(term) > 1 and term not in STOP_WORDS and not term.isdecimal()}
-
-
-def _are_several(words: str, text: str) -> bool:
-    """Whether `text` speaks of several of what one of `words` names: `multiple providers`."""
-    nouns = "|".join(re.escape(word[:_STEM]) for word in re.findall(r"\w{5,}", words)) or "(?!)"
-    return re.search(rf"{_SEVERAL}(?:{nouns})", text, re.IGNORECASE) is not None
 
 
 def _parts(name: str) -> set[str]:

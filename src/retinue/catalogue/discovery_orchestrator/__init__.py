@@ -1,7 +1,4 @@
-"""`discovery_orchestrator`: what is missing in a ticket and below it, from the side of each agent that knows (G16).
-
-Wholly deterministic: it says whom to ask, and puts side by side what they found.
-"""
+"""`discovery_orchestrator`: what is missing in a ticket and below it, from the side of each agent that knows (G16)."""
 
 from .agent import DiscoveryOrchestrator
 

@@ -20,9 +20,7 @@ InitiativeTarget = Annotated[str, Field(
     max_length=400, pattern=r"^$|[0-9/\\]", json_schema_extra={"default": ""},  # filled in before it is called
     description="The initiative, such as INIT-0001; empty for the only one.",
 )]  # fmt: skip
-_MOST_CHILDREN: Final = 12
-"""Most children that an agent is asked about, one by one."""
-
+_MOST_CHILDREN: Final = 12  # that an agent is asked about, one by one
 _SKILLS: Final = read_skills(__file__)
 _ASKS: Final[dict[str, Any]] = {
     "output": Discovery, "target_field": "target", "effects": ("read",), "timeout_s": 120, "thinks": "by_others",

@@ -23,8 +23,7 @@ from .parameters import DiscoveryGap, DiscoveryIssue, DiscoverySuggestion
 
 M = TypeVar("M", bound=Model)
 
-_MOST_PATTERNS: Final = 10
-"""Of each kind of pattern."""
+_MOST_PATTERNS: Final = 10  # of each kind
 MATRIX: Final = tomllib.loads(Path(__file__).with_name("discovery.toml").read_text(encoding="utf-8"))
 
 
@@ -74,10 +73,13 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
     counts.append(plural(len(patterns), "pattern to use", "patterns to use"))
     report.add("discovery", f"{code(target) if target else 'No ticket'}: {', '.join(counts)}.")
     if gaps:
-        of_gaps = f"{ready} can be written now, and {blocked} wait for something else"
-        report.add("discovery", f"Of the gaps, {of_gaps}.")
-    lines = [(gap, gap.ticket_id or ", ".join(gap.missing_tickets), gap.fix or gap.description or "") for gap in gaps]
-    rows = [(ticket, gap.type, gap.priority or "", gap.state, text) for gap, ticket, text in lines]
+        report.add("discovery", f"Of the gaps, {ready} can be written now, and {blocked} wait for something else.")
+    waits = [f"waits for {', '.join(gap.blocked_by)}" if gap.blocked_by else "waits" for gap in gaps]
+    rows = [
+        (gap.ticket_id or ", ".join(gap.missing_tickets), gap.type, gap.priority or "",
+         waiting if gap.is_blocked else "ready" if gap.ready else "", gap.fix or gap.description or "")
+        for gap, waiting in zip(gaps, waits, strict=True)
+    ]  # fmt: skip
     report.add_table("Gaps", ("ticket", "type", "priority", "state", "what to do"), rows)
     for name, entries in (("Signs of overengineering", flags), ("Issues of quality", issues)):
         texts = [(one, one.problem or one.description or one.term or "") for one in entries]

@@ -34,12 +34,6 @@ class DiscoveryGap(Model):
         """Whether something else must come first."""
         return self.ready is False or bool(self.blocked_by)
 
-    @property
-    def state(self) -> str:
-        """Whether it can be written now, in a word or two; empty where nobody says."""
-        waiting = f"waits for {', '.join(self.blocked_by)}" if self.blocked_by else "waits"
-        return waiting if self.is_blocked else "ready" if self.ready else ""
-
 
 class DiscoverySuggestion(Model):
     """Something that exists already and could be used."""

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from retinue.agents.python import Choices, FromFacts
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.tickets import IssueSeverity, ProposedEdit
+from retinue.catalogue.tickets import IssueSeverity
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit
 from retinue.contract.model import Count, Many, Model
 
 DEFAULT_LIMIT: Final = 10

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
@@ -30,9 +29,7 @@ from .parameters import DriftQuery, GitEvidence, TaskQuery, TaskVerdict, Verdict
 from .repository import commands_run, open_repository, parse_bound, short_sha
 
 _SQUASH_LINE: Final = re.compile(r"(?:\* |[*-] (?=[a-z]{1,12}\())(?:(?P<type>[a-z]{1,12})\()?")
-"""What a subject stands behind in the body of a squash."""
-_PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})
-"""Types of commits that do not do what the tickets say that they name in passing."""
+_PLANNING: Final = frozenset({"docs", "plan", "chore", "style"})  # which do not do what tickets say
 _TYPE: Final = re.compile(r"[a-z]{1,12}(?=[(:!])")
 _PIECES: Final = re.compile(r"[\s/'\"(\[:,]+")
 _CUT_OFF: Final = {"time": "time was up before all was read", "cap": "there are too many to keep"}
@@ -149,15 +146,10 @@ class TaskEvidence:
     commits: TicketCommits = field(default_factory=TicketCommits)
     has_path: Callable[[str], bool] = lambda _: False
 
-    @cached_property
-    def ticket_paths(self) -> frozenset[str]:
-        """Where the tickets lie."""
-        return frozenset(ticket.path for ticket in self.tree.tickets)
-
     def is_ticket_path(self, path: str) -> bool:
         """Whether a ticket lies or lay there; or it is the submodule that they lie in."""
         words = self.tree.vocabulary
-        if path in self.ticket_paths or path == ".gitmodules":
+        if path in self.tree.by_path or path == ".gitmodules":
             return True
         if any(f"{path}/".startswith(f"{folder}/") for folder in words.folders):
             return True
@@ -280,10 +272,7 @@ def with_evidence(
 ) -> None:
     """Do `work` on the tickets that `query` means and the commits of HEAD, or of the branch that it names.
 
-    Without a repository there are no commits, which the report says.
-
-    Raises:
-        RetinueError: There is no such ticket, or no such base.
+    Without a repository there are no commits, which the report says. No such ticket or base is an error.
     """
 
     def first_files(target: str) -> list[Ticket]:  # of those with one id the first counts
@@ -324,8 +313,7 @@ def with_evidence(
 
 def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     """Warn of tickets that are in a submodule or in conflict, and say which changes are not committed."""
-    paths = {ticket.path for ticket in tree.tickets}
-    above = {place for path in paths for place in Path(path).parents} - {Path()}
+    above = {place for path in tree.by_path for place in Path(path).parents} - {Path()}
     submodules = sorted(place.as_posix() for place in above if (git.root / place / ".git").exists())
     if submodules:
         message = f"Tickets lie in a repository of their own: {first_of(map(code, submodules), 3)}."
@@ -335,11 +323,11 @@ def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     if git.is_bare():
         return
     status, recovery = git.status(), "Resolve the conflict, then ask again."
-    if unmerged := [one.path for one in status.unmerged if one.path in paths]:
+    if unmerged := [one.path for one in status.unmerged if one.path in tree.by_path]:
         message = f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}."
         impact = "What both sides say of them stands in these files, and the first counts."
         report.warn("degraded_analysis", message, impact=impact, recovery=recovery)
-    if changed := {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths:
+    if changed := {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & tree.by_path.keys():
         report.note(f"{plural(len(changed), 'ticket has', 'tickets have')} changes that are not committed; they count.")
 
 

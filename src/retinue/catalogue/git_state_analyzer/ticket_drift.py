@@ -4,15 +4,17 @@ An edit keeps the words of the file's neighbours: a status is written as other t
 """
 
 import re
+import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Final, NamedTuple, get_args
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
 
 from retinue.catalogue._prose import code, code_block, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue.tickets import IssueSeverity, ProposedEdit, Ticket, TicketReference, diff_edits, propose_edit
-from retinue.catalogue.tickets.ticket import read_progress
+from retinue.catalogue.tickets import IssueSeverity, Ticket
+from retinue.catalogue.tickets.proposed_edit import ProposedEdit, diff_edits, propose_edit
+from retinue.catalogue.tickets.ticket import TicketReference, read_progress
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, stated_fractions
 from retinue.catalogue.tickets.vocabulary import FINISHED, TicketStatus, TicketVocabulary, fold_words
 from retinue.contract.model import JsonMapping
@@ -21,20 +23,12 @@ from .parameters import DriftCategory, DriftItem
 from .repository import commit_source, is_conventional, short_sha
 from .task_evidence import STATUS_WORDS, TaskEvidence
 
-_KINDS: Final[Mapping[str, tuple[DriftCategory, IssueSeverity]]] = {
-    "status": ("task_status", "medium"), "criteria": ("task_status", "low"),
-    "done_too_early": ("task_status", "medium"), "child_status": ("task_status", "medium"),
-    "progress": ("progress_accuracy", "medium"), "no_ticket": ("undocumented_changes", "low"),
-    "no_reference": ("undocumented_changes", "low"), "empty_message": ("commit_quality", "low"),
-    "wrong_id": ("commit_quality", "low"), "form": ("commit_quality", "low"),
-}  # fmt: skip
+_KINDS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("drift.toml").read_text(encoding="utf-8"))
 _MAX_COMMITS: Final = 50
 _MAX_STATED: Final = 20
 _MAX_DIFF: Final = 300
-_TOLERANCE: Final = 5
-"""Percent: half a cell of a bar of ten."""
-_CONVENTION: Final = 0.8
-"""Where so many messages keep the form, the others break it."""
+_TOLERANCE: Final = 5  # percent: half a cell of a bar of ten
+_CONVENTION: Final = 0.8  # where so many messages keep the form, the others break it
 _BOX: Final = re.compile(r"\s*(?:[-*+]|[0-9]+[.)])\s+(\[[ xX✓✔]\])")
 _PERCENT: Final = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:[.,][0-9]+)?(?=\s*%)")
 _UNITS: Final = {"count": "parts", "points": "points", "hours": "estimated hours"}
@@ -101,22 +95,22 @@ class TicketDrift:
     def add(
         self,
         kind: str,
-        problem: str,
-        fix: str,
         *,
         ticket: Ticket | None = None,
         line: int | None = None,
         edit: tuple[str, str] = ("", ""),
         severity: IssueSeverity | None = None,
         commits: Sequence[str] = (),
+        **words: Any,
     ) -> None:
         """Add one thing that has drifted, and the edit that mends it: what stands on the line, and what is to."""
+        facts = _KINDS[kind]
+        problem, fix = (facts[name].format(**words) for name in ("problem", "fix"))
         proposed = propose_edit(ticket, line, *edit, edit_type=kind, reason=problem) if ticket and line else None
         self.edits += [proposed] if proposed else []
         place: JsonMapping = {"ticket_id": ticket.ticket_id, "file": ticket.path, "line": line} if ticket else {}
-        category, usual = _KINDS[kind]
-        self.items.append((category, DriftItem(
-            type=kind, severity=severity or usual, problem=problem, fix=fix, fixable=proposed is not None,
+        self.items.append((facts["category"], DriftItem(
+            type=kind, severity=severity or facts["severity"], problem=problem, fix=fix, fixable=proposed is not None,
             commits=commits[:_MAX_COMMITS], **place,
         )))  # fmt: skip
 
@@ -151,7 +145,7 @@ class TicketDrift:
             is_ahead = one.verdict == "ticket_ahead_of_reality"
             edit, severity = (("", ""), "high") if is_ahead else (self._status_edit(ticket, result[1]), "medium")
             place: JsonMapping = {"ticket": ticket, "line": one.line, "commits": one.git_evidence.commits}
-            self.add("status", result[0].problem, one.fix or "", edit=edit, severity=severity, **place)
+            self.add("status", edit=edit, severity=severity, problem=one.problem, fix=one.fix, **place)
         scope = {ticket.ticket_id for ticket in self.evidence.tickets}
         lowest_first = dict.fromkeys((*actual_progress(self.tree), *self.tree.by_id))  # those in a circle come last
         for ticket in (self.tree.by_id[key] for key in lowest_first if key in scope):
@@ -168,26 +162,23 @@ class TicketDrift:
         in_progress = [child for child, status in states.items() if status in {"in_progress", "done"}]
         unfinished = [child for child, status in states.items() if status not in FINISHED]
         if stated == "done" and unfinished:
-            problem = f"It says done; of what it is made of, these are not: {first_of(unfinished, 5)}."
             line = ticket.fields["status"].line
-            self.add("done_too_early", problem, "Finish or cancel these, or reopen it.", ticket=ticket, line=line)
+            self.add("done_too_early", ticket=ticket, line=line, unfinished=first_of(unfinished, 5))
         if stated not in {"todo", "in_progress"} or not in_progress:
             return
         is_over = not unfinished and self.tree.is_whole(ticket)
         is_over = is_over and all(map(self.evidence.commits.is_merged, (key, *states)))
         boxes = [one for one in ticket.checklist if one.section == "acceptance_criteria" and not one.is_done]
         if is_over and boxes:
-            unticked = f"{len(boxes)} of its acceptance criteria are not ticked"
-            problem = f"All it is made of is done, and {unticked}: it says {STATUS_WORDS[stated]}."
-            fix = "Tick them and say that it is done, or write down what is missing."
-            self.add("criteria", problem, fix, ticket=ticket, line=boxes[0].line)
+            words: JsonMapping = {"count": len(boxes), "stated": STATUS_WORDS[stated]}
+            self.add("criteria", ticket=ticket, line=boxes[0].line, **words)
         wanted: TicketStatus = "done" if is_over and not boxes else "in_progress"
         if wanted != stated:
             what = "all it is made of is done" if wanted == "done" else f"work on {first_of(in_progress, 3)} has begun"
             problem, fix = f"It says {STATUS_WORDS[stated]}; {what}.", f"Say that it is {STATUS_WORDS[wanted]}."
             edit, line = self._status_edit(ticket, wanted), ticket.fields["status"].line
             self.status[key] = wanted
-            self.add("status", problem, fix, ticket=ticket, line=line, edit=edit)
+            self.add("status", ticket=ticket, line=line, edit=edit, problem=problem, fix=fix)
 
     def _compare_row(self, parent: Ticket, row: TicketReference, text: str) -> None:
         """What a line of a list or table of children says of one, against that."""
@@ -205,10 +196,9 @@ class TicketDrift:
             own = [one for one in labels if (words.status_by_word(one) or words.status_by_icon(one)) == row.status]
             old = own[-1] if own else ""
             new = self.label_for(status, old) if old else ""
-        said = STATUS_WORDS[row.status] if row.status else "not done"
-        problem = f"It lists {row.target} as {said}; that is {STATUS_WORDS[status]}."
-        fix = f"List it as {STATUS_WORDS[status]}."
-        self.add("child_status", problem, fix, ticket=parent, line=row.line, edit=(old, new))
+        row_status = STATUS_WORDS[row.status] if row.status else "not done"
+        states: JsonMapping = {"child": row.target, "listed": row_status, "stated": STATUS_WORDS[status]}
+        self.add("child_status", ticket=parent, line=row.line, edit=(old, new), **states)
 
     def _measures(self, ticket: Ticket) -> dict[str, _Measure]:
         """How much of it is done by the `count` of what it is made of, and by its `hours` where all have some."""
@@ -244,13 +234,12 @@ class TicketDrift:
                 continue
             unit = next(filter(None, units), "points" if "points" in measures else "count")
             one, field = measures[unit], ticket.fields["progress"]
-            done = f"{one.done:g} of its {one.total:g} {_UNITS[unit]} are done, {one.percent} %."
-            problem = f"It says {one_line(field.value)!r}; {done}"
             # What tells of several tickets, or counts what is not known, a person has to write.
             is_plain = all(units) and not self.words.reference.search(field.value)
             new = _progress_text(field.value, one.percent, fractions, measures) if is_plain else ""
-            fix = f"Write {new}." if new else "Write what is done."
-            self.add("progress", problem, fix, ticket=ticket, line=field.line, edit=(field.value, new))
+            words: JsonMapping = {"value": one_line(field.value), "one": one, "unit": _UNITS[unit]}
+            edit = (field.value, new)
+            self.add("progress", ticket=ticket, line=field.line, edit=edit, wanted=new or "what is done", **words)
 
     def find_commits(self) -> None:
         """Commits that no ticket documents, and messages that say too little."""
@@ -259,13 +248,13 @@ class TicketDrift:
             some = [one for one in every if key in one.subject and one.sha in subjects]
             work = [one.sha for one in some if not all(map(self.evidence.is_ticket_path, one.paths))]
             if key not in self.tree.by_id and work:
-                problem = f"{plural(len(work), 'commit names', 'commits name')} {key}, which has no file."
-                self.add("no_ticket", problem, f"Write {key}.", commits=work)
+                names = plural(len(work), "commit names", "commits name")
+                self.add("no_ticket", commits=work, names=names, ticket_id=key)
         with_ticket = {one.sha for some in by_ticket.values() for one in some}
         unnamed = [sha for sha in subjects if sha not in with_ticket]
         if unnamed and with_ticket:
-            problem = f"{plural(len(unnamed), 'commit names', 'commits name')} no ticket, of {len(subjects):,}."
-            self.add("no_reference", problem, "Name the ticket in the subject of a commit.", commits=unnamed)
+            names = plural(len(unnamed), "commit names", "commits name")
+            self.add("no_reference", commits=unnamed, names=names, total=len(subjects))
         empty = [sha for sha, subject in subjects.items() if not subject.strip()]
         form = [sha for sha, subject in subjects.items() if subject.strip() and not is_conventional(subject)]
         if len(subjects) - len(form) - len(empty) < _CONVENTION * len(subjects):
@@ -273,14 +262,10 @@ class TicketDrift:
         near = [(sha, subject, match) for sha, subject in subjects.items() for match in words.near_id.finditer(subject)]
         wrong_ids = {sha for sha, subject, match in near if not words.reference.match(subject, match.start())}
         wrong = [sha for sha, subject in subjects.items() if "${" in subject or sha in wrong_ids]
-        for kind, shas, what, fix in (
-            ("empty_message", empty, "has no message", "Say what it does."),
-            ("wrong_id", wrong, "names what is no ticket id", f"Write it like {', '.join(words.ids.values())}."),
-            ("form", form, "is not of the form of the others", "Write `type(scope): what was done`."),
-        ):
+        for kind, shas in (("empty_message", empty), ("wrong_id", wrong), ("form", form)):
             if shas:
-                problem = f"The message of {plural(len(shas), 'commit')} {what}, such as {short_sha(shas[0])}."
-                self.add(kind, problem, fix, commits=shas)
+                count, forms = plural(len(shas), "commit"), ", ".join(words.ids.values())
+                self.add(kind, commits=shas, count=count, first=short_sha(shas[0]), forms=forms)
 
 
 def _progress_text(
@@ -295,7 +280,7 @@ def _progress_text(
         value = f"{value[: match.start()]}{done:g}{match['mid']}{total:g}{value[match.end() :]}"
     value = _PERCENT.sub(str(percent), value, count=1)
     bar = read_progress(value)
-    return value.replace(bar.bar, replace(bar, percent=percent).right_bar, 1) if bar.bar else value
+    return value.replace(bar.bar, bar._replace(percent=percent).right_bar, 1) if bar.bar else value
 
 
 def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
@@ -333,5 +318,6 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
         lines = diff_edits(evidence.tree, drift.edits).splitlines()
         diff = first_of(lines, _MAX_DIFF, more="\n… {:,} more lines", separator="\n")
         report.appendix = code_block(diff, "diff")
-        applying = "`retinue tickets apply` makes these edits"
-        report.note(f"{applying}, and `retinue tickets sync --apply` asks and makes them.")
+        report.note(
+            "`retinue tickets apply` makes these edits, and `retinue tickets sync --apply` asks and makes them."
+        )

@@ -4,7 +4,7 @@ An agent that waited for an answer runs again from its start, so all that was sa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -107,11 +107,7 @@ class InterviewSession:
     _tree: TicketTree | None = None
 
     async def lead(self) -> Reply:
-        """Take the answers that the caller gave, ask what there is to ask, and give what it came to.
-
-        Raises:
-            InvalidInput: An answer is to no question, or no choice; or the state or the target is wrong.
-        """
+        """Take the answers that the caller gave, ask what there is to ask, and give what it came to."""
         state, default = self.run.checkpoint.get("state"), Path(__file__).with_name(f"requirements-{self.kind}.toml")
         rubric = read_rubric(InterviewRubric, default, self.run.workspace)
         self.interview = Interview.from_state(state or self.request.state, rubric, self.request.target.strip())
@@ -207,7 +203,7 @@ class InterviewSession:
         is_over, is_written = interview.is_stopped or not questions, False
         if is_over and self.request.write:
             for one in tree.tickets if interview.answers else ():  # a run that died after it had written goes on here
-                there = replace(new, ticket_id=one.ticket_id, path=one.path)
+                there = new._replace(ticket_id=one.ticket_id, path=one.path)
                 if one.kind == self.kind and ticket_text(interview, words, there) == one.text:
                     new, text, is_written = there, one.text, True
             is_written = is_written or await self._write(new, text)

@@ -145,8 +145,6 @@ class Interview:
         state = InterviewState(form="retinue-interview/1", rubric=name, target=self.target, entries=entries)
         return state.model_dump_json(exclude_defaults=True)
 
-    # What is said.
-
     def judge(self, name: str, text: str) -> AnswerEntry:
         """What `text` is as an answer, by rules: a word of the interview, good, vague, or not to be taken."""
         question = self.rubric.by_id.get(name)
@@ -220,8 +218,6 @@ class Interview:
             earlier.add(entry)
         return earlier
 
-    # What is asked.
-
     def open_questions(self) -> list[Question]:
         """What is still to be asked, the next first; nothing when all was."""
         completeness, questions = self.completeness(), self.rubric.by_id
@@ -253,8 +249,6 @@ class Interview:
         options = (*[NONE] * question.none, "skip", *["back"] * bool(self.entries), "stop")
         options = () if question.form == "number" else options
         return Question(id=name, text="\n".join(filter(None, lines)), options=options, answer_schema=_SCHEMA)
-
-    # What it comes to.
 
     def completeness(self) -> InterviewCompleteness:
         """How many criteria are met."""
@@ -311,9 +305,5 @@ def gherkin_rows(text: str) -> list[str]:
 
 
 def read_gherkin(text: str) -> list[TicketScenario]:
-    """The scenarios of an answer, by the numbers of its lines.
-
-    Raises:
-        NotInstalled: What reads Gherkin is not there.
-    """
+    """The scenarios of an answer, by the numbers of its lines; raises what `read_scenarios` does."""
     return list(read_scenarios(GherkinBlock(list(enumerate(gherkin_rows(text), 1)), is_fenced=True)))

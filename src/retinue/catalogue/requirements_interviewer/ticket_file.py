@@ -6,8 +6,7 @@ Answers are escaped: none can become a heading, a label, a box or a scenario, an
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from retinue.catalogue._prose import code_block, escape_line, one_line
 from retinue.catalogue.tickets import TicketTree, TicketVocabulary
@@ -22,8 +21,7 @@ _SCENARIO: Final = re.compile(r"\A(Scenario(?: Outline| Template)?\s*(?:[0-9]+\s
 _NOTHING: Final = "None."
 
 
-@dataclass(frozen=True, slots=True)
-class NewTicket:
+class NewTicket(NamedTuple):
     """A ticket that is not there yet: which one, part of what, and in which file."""
 
     kind: str
@@ -33,12 +31,7 @@ class NewTicket:
 
 
 def place_ticket(tree: TicketTree, kind: str, target: str) -> NewTicket:
-    """Where a new ticket goes: below `target`, or with that id; an empty one is right where it is part of nothing.
-
-    Raises:
-        InvalidInput: `target` is neither, or there is such a ticket already.
-        MissingFile: What it would be part of is not there.
-    """
+    """Where a new ticket goes: below `target`, or with that id, if it is not there and what it is part of is."""
     words = tree.vocabulary
     if kind not in words.ids:
         raise InvalidInput(f"There are no tickets of kind `{kind}` here.", hint=f"There are: {', '.join(words.ids)}.")

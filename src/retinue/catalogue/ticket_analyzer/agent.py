@@ -6,9 +6,6 @@ from typing import Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.catalogue._lazy import read_skills
-from retinue.catalogue._report import SkillReport
-from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.tickets import TicketTree
 from retinue.catalogue.tickets.ticket_work import find_ticket, judge_criteria, run_on_tickets
 from retinue.contract.definition import ThinkingBounds
 from retinue.contract.task import Task
@@ -71,11 +68,9 @@ class TicketAnalyzer:
 
         Use it to see which tickets are to be written or mended next. Returns gaps with type, priority, place and fix.
         """
-
-        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
+        report, _ = await run_on_tickets(run, "hierarchy_gaps", lambda tree, report, deadline: (
             HierarchySurvey(TicketScorer(tree, run.workspace), query, deadline).report(report)
-
-        report, _ = await run_on_tickets(run, "hierarchy_gaps", work)
+        ))  # fmt: skip
         return report.reply()
 
     @retinue.skill(output=TaskStart, **_SKILL, **_SKILLS["task_readiness"])
@@ -85,11 +80,9 @@ class TicketAnalyzer:
         Use it before a task is begun. Returns whether it is ready, what blocks it with the status that is needed,
         missing files, and what to see to first.
         """
-
-        def work(tree: TicketTree, report: SkillReport, _: RunDeadline) -> None:
+        report, _ = await run_on_tickets(run, "task_readiness", lambda tree, report, _: (
             report_readiness(TicketScorer(tree, run.workspace), query, report)
-
-        report, _ = await run_on_tickets(run, "task_readiness", work)
+        ))  # fmt: skip
         return report.reply()
 
     async def _judge(

@@ -21,8 +21,7 @@ from retinue.tools.workspace import Workspace
 
 from .parameters import GapType, TicketIssue
 
-MOST_NAMED: Final = 10
-"""How many things of a kind are named in sentences."""
+MOST_NAMED: Final = 10  # things of a kind, in sentences
 PRIORITIES: Final[Sequence[IssueSeverity]] = ("high", "medium", "low")
 _DEFAULT_RUBRIC: Final = Path(__file__).with_name("ticket-completeness.toml")
 _WordList: TypeAlias = Literal[
@@ -245,8 +244,6 @@ class _TicketChecks:
         """Not met: on a line, or in the section that should have it, or else at the title."""
         line = line or next((one.line for one in self.sections(section)), self.ticket.line)
         return CheckOutcome(False, line, problem)
-
-    # The checks, by the names that criteria call them.
 
     def _judgement(self, _criterion: RubricCriterion) -> CheckOutcome:
         return CheckOutcome(None, self.ticket.line)

@@ -85,22 +85,17 @@ class HierarchySurvey:
         while (gap_id := f"GAP-{sha256(f'{kind} {key}'.encode(errors='replace')).hexdigest()[:8]}") in self.gaps:
             key += "+"  # two that nothing else tells apart
         subject = {} if kind == "missing_ticket" else {"ticket_id": ticket.ticket_id or ticket.path}
-        blocked_by = self._unclear_parent(ticket)
+        blocked_by, parent = list[str](), self.tree.parent(ticket.ticket_id)
+        if parent and parent.status in {"cancelled", "blocked"}:
+            blocked_by = [f"{parent.ticket_id} is {parent.status}"]
+        elif parent and (score := self._score(parent)) and score.percent < self.rubric.complete_from:
+            blocked_by = [f"{parent.ticket_id} is {score.percent} % complete"]  # too little to write this one by
         self.gaps[gap_id] = {
             "gap_id": gap_id, "type": kind, "description": one_line(words[0]), **subject, "priority": f"P{level}",
             "ready": not blocked_by, "blocking": self.waiting.get(ticket.ticket_id, [])[:MOST_NAMED],
             "blocked_by": blocked_by, "impact": words[2], "fix": one_line(words[1]),
             "location": f"{ticket.path}:{line}", **more,
         }  # fmt: skip
-
-    def _unclear_parent(self, ticket: Ticket) -> list[str]:
-        """What it is part of, if that says too little to write this ticket by, or has been given up."""
-        parent = self.tree.parent(ticket.ticket_id)
-        if parent and parent.status in {"cancelled", "blocked"}:
-            return [f"{parent.ticket_id} is {parent.status}"]
-        if parent and (score := self._score(parent)) and score.percent < self.rubric.complete_from:
-            return [f"{parent.ticket_id} is {score.percent} % complete"]
-        return []
 
     def _score(self, ticket: Ticket) -> TicketScore | None:
         return self.scorer.score(ticket) if self.rubric.criteria.get(ticket.kind) else None

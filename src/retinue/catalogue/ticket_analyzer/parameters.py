@@ -43,7 +43,6 @@ class TicketScope(Model):
 class TicketQuery(TicketScope):
     """One ticket."""
 
-    # By the pattern a reader of plain words knows an id when it sees one.
     target: TicketTarget
 
 

@@ -11,9 +11,8 @@ from .ticket import TicketScenario
 GHERKIN_START: Final = re.compile(
     r"(?:Feature|Background|Rule|Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
 )
-"""What a block begins with, when nothing else says that it is Gherkin."""
+# Outside of a block of code; other words of Gherkin begin sentences of all kinds.
 GHERKIN_SCENARIO: Final = re.compile(r"Scenario(?: Outline| Template)?\s*(?:[0-9]+\s*)?:")
-"""What a scenario outside of a block of code begins with; other words of Gherkin begin sentences of all kinds."""
 GHERKIN_STEP: Final = re.compile(r"(?:Given|When|Then|And|But)\b")
 _HEAD: Final = r"(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
 _SCENARIO: Final = re.compile(rf"\s*(?:@\S+\s+)*{_HEAD}\s*(?P<name>.*)")
@@ -33,16 +32,12 @@ class GherkinBlock(NamedTuple):
 
 
 def read_scenarios(block: GherkinBlock) -> Iterator[TicketScenario]:
-    """The scenarios of a block. One that does not parse has no steps, and does not keep others from being read.
-
-    Raises:
-        NotInstalled: gherkin-official is not there.
-    """
+    """The scenarios of a block; one that does not parse has no steps. `NotInstalled` where gherkin-official is not."""
     whole = _parse(block.rows)
     if isinstance(whole, list):
         yield from whole
         return
-    starts = [at for at, (_, row) in enumerate(block.rows) if _SCENARIO.match(row)]
+    starts = [at for at, (_, row) in enumerate(block.rows) if _SCENARIO.match(row)] or [0]
     for start, end in zip(starts, [*starts[1:], len(block.rows)], strict=True):
         rows = block.rows[start:end]
         parsed = _parse(rows)
@@ -51,8 +46,6 @@ def read_scenarios(block: GherkinBlock) -> Iterator[TicketScenario]:
             yield from parsed
         else:
             yield TicketScenario(match["name"].strip() if match else "", parsed[0], (), parsed[1])
-    if not starts:
-        yield TicketScenario("", whole[0], (), whole[1])
 
 
 def _parse(rows: Sequence[tuple[int, str]]) -> list[TicketScenario] | tuple[int, str]:

@@ -1,29 +1,26 @@
-"""Edits of tickets that an agent proposes: found in its answer, shown as a diff, and made all together or not at all.
+"""Edits of tickets that somebody proposes: shown as a diff, and made all together or not at all.
 
 They come as JSON that anybody may have written: a path counts only if a ticket of the workspace lies there.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Annotated, Final, cast
+from collections.abc import Iterable
+from functools import partial
+from hashlib import sha256
+from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from retinue.contract import json
 from retinue.contract.finding import as_detail, findings_of, summarise_findings
 from retinue.contract.model import Model
-from retinue.errors import InvalidInput, MissingFile, ParseError
+from retinue.errors import InvalidInput, MissingFile
+from retinue.tools.encoding import decode, encode
 from retinue.tools.refactor.source import ChangeSet, FileUpdate
 from retinue.tools.workspace import Workspace
 
-from .ticket import Ticket, TicketEdit, edited_text, line_starts, write_edits
+from .ticket import Ticket, line_starts
 from .ticket_tree import TicketTree
 
-_KEY: Final = "proposed_edits"
 _MAX_LINE: Final = 4000
-_MAX_DEPTH: Final = 40
-_FENCED: Final = re.compile(r"^```json[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class ProposedEdit(Model):
@@ -48,64 +45,30 @@ def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: st
     )
 
 
-def edits_in(document: object) -> tuple[ProposedEdit, ...]:
-    """The edits that an answer proposes, each once: in a list of them, or under `proposed_edits` at any depth.
-
-    The answer is data as it comes out of JSON, or a text that is JSON or has it in a fence.
-
-    Raises:
-        InvalidInput: One of them is none.
-        MissingFile: There is no such list.
-    """
-    if isinstance(document, str):
-        with suppress(ParseError):
-            document = json.loads(document)
-    lists = [cast("list[object]", document)] if isinstance(document, list) else list(_lists_in(document, _MAX_DEPTH))
-    if not lists:
-        hint = "Ask for them: `retinue ask git_state_analyzer drift_detection --json`."
-        raise MissingFile(f"There is no `{_KEY}` in it.", hint=hint)
+def read_edits(items: Iterable[object]) -> tuple[ProposedEdit, ...]:
+    """The edits that `items`, as they come out of JSON, say, each once; what is none is an `InvalidInput`."""
     try:
-        edits = [ProposedEdit.model_validate(item) for each in lists for item in each]
+        return tuple(dict.fromkeys(map(ProposedEdit.model_validate, items)))
     except ValidationError as error:
         findings = findings_of(error, rule="ticket/edit")
-        message = f"One of `{_KEY}` cannot be used: {summarise_findings(findings)}."
+        message = f"One of `proposed_edits` cannot be used: {summarise_findings(findings)}."
         raise InvalidInput(message, hint="Ask for the edits anew.", detail=as_detail(findings)) from None
-    return tuple(dict.fromkeys(edits))
 
 
-def _lists_in(value: object, depth: int) -> Iterator[list[object]]:
-    if not depth:
-        return
-    if isinstance(value, str) and _KEY in value:
-        for text in (value, *(match[1] for match in _FENCED.finditer(value))):
-            with suppress(ParseError):
-                yield from _lists_in(json.loads(text), depth - 1)
-    elif isinstance(value, dict):
-        entries = cast("dict[str, object]", value)
-        if isinstance(edits := entries.get(_KEY), list):
-            yield cast("list[object]", edits)
-            return
-        for inner in entries.values():
-            yield from _lists_in(inner, depth - 1)
-    elif isinstance(value, list):
-        for inner in cast("list[object]", value):
-            yield from _lists_in(inner, depth - 1)
-
-
-def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, list[TicketEdit]]:
-    """The edits of each file, by its path, checked against what `tree` has read.
+def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, str]:
+    """What becomes of the text of each file that `edits` change, by its path; all of them fit what `tree` has read.
 
     Raises:
         MissingFile: There is no ticket at a path.
         InvalidInput: A file has changed since; or what is to be replaced does not stand on its line, or not once.
     """
-    tickets = {ticket.path: ticket for ticket in tree.tickets}
-    planned: dict[str, list[TicketEdit]] = {}
+    places: dict[str, list[tuple[int, int, str]]] = {}
+    hint = "Nothing was written. Ask for the edits anew."
     for edit in edits:
-        ticket = tickets.get(edit.file)
+        ticket = tree.by_path.get(edit.file)
         if ticket is None:
-            hint = "Only files that are read as tickets are edited."
-            raise MissingFile(f"{edit.file[:200]!r} is no ticket of this workspace.", hint=hint, path=edit.file)
+            message = f"{edit.file[:200]!r} is no ticket of this workspace."
+            raise MissingFile(message, hint="Only files that are read as tickets are edited.", path=edit.file)
         row, message = "".join(ticket.rows[edit.line - 1 : edit.line]), ""
         if ticket.digest != edit.digest:
             message = f"`{ticket.path}` has changed since the edit was proposed."
@@ -113,37 +76,53 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
             place = f"line {edit.line} of `{ticket.path}`"
             message = f"{edit.old[:80]!r} stands {row.count(edit.old)} times on {place}, not once."
         if message:
-            raise InvalidInput(message, hint="Nothing was written. Ask for the edits anew.", path=ticket.path)
+            raise InvalidInput(message, hint=hint, path=ticket.path)
         start = line_starts(ticket.text)[edit.line - 1] + row.index(edit.old)
-        planned.setdefault(ticket.path, []).append(TicketEdit(start, edit.old, edit.new))
-    return planned
+        places.setdefault(ticket.path, []).append((start, start + len(edit.old), edit.new))
+    texts = {path: tree.by_path[path].text for path in places}
+    for path, spans in places.items():
+        limit = len(texts[path])
+        for start, end, new in sorted(spans, reverse=True):
+            if end > limit:
+                raise InvalidInput(f"Two edits of `{path}` overlap.", hint=hint, path=path)
+            texts[path], limit = texts[path][:start] + new + texts[path][end:], start
+    return texts
 
 
 def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
     """What they change, as one unified diff; raises what `plan_edits` does."""
-    planned = plan_edits(tree, edits)
-    tickets = (ticket for ticket in tree.tickets if ticket.path in planned)
-    updates = (FileUpdate(t.path, t.text, edited_text(t.path, t.text, planned[t.path])) for t in tickets)
-    return ChangeSet.of(updates).diff()
+    texts = plan_edits(tree, edits)
+    return ChangeSet.of(FileUpdate(one.path, one.text, texts.get(one.path, one.text)) for one in tree.tickets).diff()
 
 
-def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[ProposedEdit]) -> tuple[str, ...]:
+def apply_edits(workspace: Workspace, tree: TicketTree, edits: Iterable[ProposedEdit]) -> tuple[str, ...]:
     """Make all of them, or none: when a file cannot be written, those before it are put back. Gives their paths.
 
-    Raises what `plan_edits` and `write_edits` do.
+    Every other byte stays as it is. Raises what `plan_edits` and `Workspace.revise` do.
     """
-    planned = plan_edits(tree, edits)
-    for path in planned:
+    texts, originals, done_paths = plan_edits(tree, edits), dict[str, bytes](), list[str]()
+
+    def change(ticket: Ticket, before: bytes | None) -> bytes:
+        if before is None or sha256(before).hexdigest() != ticket.digest:
+            message = f"`{ticket.path}` changed while it was being worked on."
+            raise InvalidInput(message, hint="Nothing was written. Run the command again.", path=ticket.path)
+        rest = decode(before).text[len(ticket.text) :]  # of a very long one only the beginning was read
+        try:
+            after = encode(texts[ticket.path] + rest, before)
+        except UnicodeEncodeError:
+            message = f"What is to be written has no place in the encoding of `{ticket.path}`."
+            raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
+        originals[ticket.path] = before
+        return after
+
+    for path in texts:
         workspace.check_writing(path)
-    undo_log: list[tuple[str, bytes]] = []
     try:
-        for ticket in tree.tickets:
-            if ticket.path in planned:
-                before = workspace.read_bytes(ticket.path)
-                write_edits(workspace, ticket, planned[ticket.path])
-                undo_log.append((ticket.path, before))
+        for path in texts:
+            workspace.revise(path, partial(change, tree.by_path[path]))
+            done_paths.append(path)
     except BaseException:
-        for path, before in reversed(undo_log):
-            workspace.write_bytes(path, before)
+        for path in done_paths:
+            workspace.write_bytes(path, originals[path])
         raise
-    return tuple(planned)
+    return tuple(texts)

@@ -11,8 +11,7 @@ from retinue.contract.model import Model
 from retinue.errors import InvalidDefinition, MissingFile
 from retinue.tools.workspace import Workspace
 
-OWN_RUBRICS: Final = ".retinue/rubrics"
-"""Where a project keeps rubrics of its own, from the root of its workspace: one file each, `ID.toml`."""
+OWN_RUBRICS: Final = ".retinue/rubrics"  # from the root of a workspace: one file each, `ID.toml`
 _MAX_BYTES: Final = 256 * 1024
 IssueSeverity: TypeAlias = Literal["high", "medium", "low"]
 

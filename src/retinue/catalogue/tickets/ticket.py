@@ -1,18 +1,16 @@
-"""One ticket as it was read, every part with its line; and how an edit gets into its file.
+"""One ticket as it was read, every part with its line.
 
 What a ticket says, not whether that is right. Reading Markdown is the business of `ticket_markdown`.
 """
 
 import re
-from collections.abc import Sequence
+import tomllib
 from dataclasses import dataclass
-from hashlib import sha256
-from typing import Final, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from retinue.contract.finding import Finding
-from retinue.errors import InvalidInput
-from retinue.tools.encoding import decode, encode
-from retinue.tools.workspace import Workspace
+from retinue.contract.lint.rules import make_finding
 
 from .vocabulary import TicketStatus
 
@@ -23,17 +21,17 @@ _EMPTY: Final = "░▒□▱○⬜._-"
 _BAR: Final = re.compile(f"(?P<full>[{_FULL}]*)(?P<empty>[{_EMPTY}]*)")
 _PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})(?:[.,][0-9]+)?\s*%")
 _FRACTION: Final = re.compile(r"(?<![0-9.])([0-9]{1,6})\s*/\s*([0-9]{1,6})(?![0-9.])")
+_TEXTS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HOURS: Final = re.compile(r"(?<![\w.])([0-9]+(?:[.,][0-9]+)?)")
 
 
 class TicketField(NamedTuple):
-    """A value under a label, on `line`, from `start` on in the ticket's text."""
+    """A value under a label, on `line`."""
 
     key: str
     value: str
     line: int
-    start: int | None  # None where the file spells the value otherwise, as YAML may
 
 
 class TicketSection(NamedTuple):
@@ -73,8 +71,7 @@ class TicketReference(NamedTuple):
     status: TicketStatus | None = None  # what a list of children says of the child
 
 
-@dataclass(frozen=True, slots=True)
-class TicketProgress:
+class TicketProgress(NamedTuple):
     """What a ticket says of its progress: in percent, as parts of a whole, and as a bar of cells."""
 
     percent: int | None
@@ -158,62 +155,14 @@ def read_progress(text: str) -> TicketProgress:
     return TicketProgress(percent=int(percent[1]) if percent else None, parts=share, bar=cells, full=full)
 
 
-class TicketEdit(NamedTuple):
-    """`old`, which stands in a ticket's text from `start` on, becomes `new`."""
-
-    start: int
-    old: str
-    new: str
-
-
-def edit_of(ticket: Ticket, finding: Finding) -> TicketEdit | None:
-    """What a finding says to write instead, as an edit; None when it says nothing, or the text is not there."""
-    if finding.replacement is None or finding.line is None:
-        return None
-    old, new = finding.replacement.old, finding.replacement.new
-    at = ticket.rows[finding.line - 1].find(old)
-    return None if at < 0 else TicketEdit(line_starts(ticket.text)[finding.line - 1] + at, old, new)
-
-
-def edited_text(path: str, text: str, edits: Sequence[TicketEdit]) -> str:
-    """`text`, which stands in the file `path`, with all `edits` made, in any order.
-
-    Raises:
-        InvalidInput: One does not fit the text, or another.
-    """
-    pieces, end = list[str](), 0
-    for edit in sorted(edits, key=lambda one: one.start):
-        if edit.start < end or not text.startswith(edit.old, edit.start):
-            message = f"An edit of `{path}` does not fit: {edit.old[:80]!r} is not where it should be."
-            raise InvalidInput(message, hint="Nothing was written. Read the ticket again.", path=path)
-        pieces += (text[end : edit.start], edit.new)
-        end = edit.start + len(edit.old)
-    return "".join((*pieces, text[end:]))
-
-
-def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit]) -> None:
-    """Make all `edits` in the file of `ticket`, or none; every other byte stays as it is.
-
-    Raises:
-        InvalidInput: The file changed since it was read; or an edit does not fit the text, another, or the encoding.
-        MissingFile: The file is gone.
-        AccessDenied: It may not be written.
-    """
-
-    def change(before: bytes | None) -> bytes:
-        if before is None or sha256(before).hexdigest() != ticket.digest:
-            message = f"`{ticket.path}` changed while it was being worked on."
-            raise InvalidInput(message, hint="Nothing was written. Run the command again.", path=ticket.path)
-        text = edited_text(ticket.path, decode(before).text, edits)
-        try:
-            return encode(text, before) if edits else before
-        except UnicodeEncodeError:
-            message = f"What is to be written has no place in the encoding of `{ticket.path}`."
-            raise InvalidInput(message, hint="Save the file as UTF-8.", path=ticket.path) from None
-
-    workspace.revise(ticket.path, change)
-
-
 def line_starts(text: str) -> list[int]:
     """Where each line of `text` begins, whatever ends it."""
     return [0, *(match.end() for match in LINE_END.finditer(text))]
+
+
+def ticket_finding(rule: str, path: str, line: int | None, case: str = "", **words: Any) -> Finding:
+    """What is wrong with a ticket, as `findings.toml` says it in this `case`; `new` takes the place of `old`."""
+    texts = _TEXTS[rule.removeprefix("ticket/")]
+    message, fix = (text.format(**words) for text in (texts[case] if case else texts))
+    replace, column = (words["old"], words["new"]) if "old" in words else None, None if line is None else 1
+    return make_finding(rule, "", message, fix, file=path, line=line, column=column, replace=replace)

@@ -1,17 +1,12 @@
-"""What is wrong between tickets (ids, parents, circles, statuses that others belie), and which task can be started now.
-
-Only what tickets say counts.
-"""
+"""What tickets say that is wrong between them (ids, parents, circles, statuses), and which task can be started now."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from retinue.catalogue._prose import first_of
 from retinue.contract.finding import Finding
-from retinue.contract.lint.rules import make_finding
-from retinue.contract.model import JsonMapping
 
-from .ticket import Ticket
+from .ticket import Ticket, ticket_finding
 from .ticket_tree import TicketTree, id_order
 from .vocabulary import FINISHED, TicketStatus
 
@@ -25,60 +20,46 @@ def check_tickets(tree: TicketTree) -> tuple[Finding, ...]:
     for ticket in tree.tickets:
         others = [f"`{path}`" for path in tree.same_id.get(ticket.ticket_id, ()) if path != ticket.path]
         if others:
-            message = f"{ticket.ticket_id} is also the id of {first_of(others, _MOST_NAMED)}."
-            fix = "Give one of them another id: what names this id means the first."
-            findings.append(_finding("ticket/same-id", ticket, ticket.line, message, fix))
+            words = {"ticket": ticket.ticket_id, "others": first_of(others, _MOST_NAMED)}
+            findings.append(ticket_finding("ticket/same-id", ticket.path, ticket.line, **words))
     return tuple(sorted(findings, key=lambda one: (one.file or "", one.line or 0, one.rule, one.message)))
-
-
-def _finding(rule: str, ticket: Ticket, line: int, message: str, fix: str) -> Finding:
-    return make_finding(rule, "", message, fix, file=ticket.path, line=line, column=1)
 
 
 def _links(tree: TicketTree) -> Iterator[Finding]:
     """Parents, children and requirements that are not there, or not what they should be."""
     words = tree.vocabulary
     for key, ticket in tree.by_id.items():
-        stated = ticket.targets("parent")
+        stated, path = ticket.targets("parent"), ticket.path
         line = stated[0].line if stated else ticket.line
-        parent = tree.parents.get(key)
-        expected = words.parents.get(ticket.kind)
+        parent, expected, by_number = tree.parents.get(key), words.parents.get(ticket.kind), words.parent_id(key)
+        kind = words.kind_of(parent or "")
         if parent is None and expected:
-            message, fix = f"It does not say what {expected} it is part of.", f"`**Parent**: {words.ids[expected]}`"
-            yield _finding("ticket/missing-parent", ticket, line, message, f"Name it: {fix}.")
+            facts = {"expected": expected, "form": words.ids[expected]}
+            yield ticket_finding("ticket/missing-parent", path, line, "unstated", **facts)
         elif parent is not None and parent != key and parent not in tree.by_id:
-            message = f"{parent}, which it is part of, has no file."
-            yield _finding("ticket/missing-parent", ticket, line, message, f"Create {parent}, or name another parent.")
-        elif parent is not None and parent != key and expected and words.kind_of(parent) not in {expected, None}:
-            message = f"It is part of {parent}, which is no {expected}."
-            yield _finding("ticket/wrong-parent", ticket, line, message, f"Name its {expected}.")
-        by_number = words.parent_id(key)
-        if stated and parent and by_number and parent != by_number and words.kind_of(parent) == expected:
-            message = f"It says that it is part of {parent}; by its number it is part of {by_number}."
-            yield _finding("ticket/parent-differs", ticket, line, message, "Change the number, or the parent.")
+            yield ticket_finding("ticket/missing-parent", path, line, "absent", parent=parent)
+        elif parent is not None and parent != key and expected and kind not in {expected, None}:
+            yield ticket_finding("ticket/wrong-parent", path, line, parent=parent, expected=expected)
+        if stated and parent and by_number and parent != by_number and kind == expected:
+            yield ticket_finding("ticket/parent-differs", path, line, "number", parent=parent, by_number=by_number)
         missing = [one for one in ticket.targets("child") if one.target not in tree.by_id]
         if missing:
-            message = f"It lists tickets that have no file: {first_of((one.target for one in missing), _MOST_NAMED)}."
-            fix = "Create the files, or unlist them."
-            yield _finding("ticket/missing-child", ticket, missing[0].line, message, fix)
-        for relation in ("requires", "blocks"):
-            for one in ticket.targets(relation):
-                if one.target not in tree.by_id and words.kind_of(one.target):
-                    message = f"{one.target}, which it {relation}, has no file."
-                    fix = "Create it, or name another."
-                    yield _finding("ticket/missing-dependency", ticket, one.line, message, fix)
+            children = first_of((one.target for one in missing), _MOST_NAMED)
+            yield ticket_finding("ticket/missing-child", path, missing[0].line, children=children)
+        for one in (*ticket.targets("requires"), *ticket.targets("blocks")):
+            if one.target not in tree.by_id and words.kind_of(one.target):
+                yield ticket_finding("ticket/missing-dependency", path, one.line, one=one)
 
 
 def _circles(tree: TicketTree) -> Iterator[Finding]:
     parents: Mapping[str, Sequence[str]] = {key: [parent] for key, parent in tree.parents.items()}
-    rules = ("parent", parents, "part of each other"), ("dependency", tree.requires, "waiting for each other")
-    for name, edges, what in rules:
+    for rule, edges in (("ticket/parent-circle", parents), ("ticket/dependency-circle", tree.requires)):
         for circle in circles(edges):
             ticket = tree.by_id[circle[0]]
             more = f"… ({len(circle):,} in all) → " if len(circle) > _MOST_NAMED else ""
-            message = f"These are {what}: {' → '.join(circle[:_MOST_NAMED])} → {more}{circle[0]}."
+            way = f"{' → '.join(circle[:_MOST_NAMED])} → {more}{circle[0]}"
             line = next((one.line for one in ticket.targets("parent" if edges is parents else "requires")), ticket.line)
-            yield _finding(f"ticket/{name}-circle", ticket, line, message, "Take one of these links out.")
+            yield ticket_finding(rule, ticket.path, line, way=way)
 
 
 def circles(edges: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
@@ -108,17 +89,14 @@ def _statuses(tree: TicketTree) -> Iterator[Finding]:
         for one in ticket.targets("child"):
             child = None if one.target in tree.same_id else tree.by_id.get(one.target)
             if child and one.status and child.status and one.status != child.status:
-                message = f"It lists {one.target} as `{one.status}`, which says of itself `{child.status}`."
-                yield _finding("ticket/child-status", ticket, one.line, message, "Make both say what is true.")
+                yield ticket_finding("ticket/child-status", ticket.path, one.line, one=one, child=child)
         others = (*tree.children.get(key, ()), *tree.requires.get(key, ())) if ticket.status == "done" else ()
         unfinished = [
             each for each in dict.fromkeys(others) if each in tree.by_id and tree.by_id[each].status not in FINISHED
         ]
         if unfinished:
-            line = ticket.fields["status"].line
-            names = first_of(unfinished, _MOST_NAMED)
-            message = f"It is done, and these, which it is made of or waits for, are not: {names}."
-            yield _finding("ticket/done-too-early", ticket, line, message, "Finish or cancel these, or reopen it.")
+            line, names = ticket.fields["status"].line, first_of(unfinished, _MOST_NAMED)
+            yield ticket_finding("ticket/done-too-early", ticket.path, line, unfinished=names)
 
 
 class Blocker(NamedTuple):
@@ -137,27 +115,9 @@ class TaskReadiness(NamedTuple):
     blockers: tuple[Blocker, ...]
 
     @property
-    def is_begun(self) -> bool:
-        """Whether somebody works on it."""
-        return self.ticket.status == "in_progress"
-
-    @property
     def is_ready(self) -> bool:
         """Whether it can be started now."""
-        return not self.blockers and not self.is_begun
-
-    def to_json(self) -> JsonMapping:
-        """As data; what is not known is left out."""
-        ticket, estimate = self.ticket, self.ticket.number("estimate")
-        facts: JsonMapping = {"id": ticket.ticket_id, "title": ticket.title, "path": ticket.path}
-        facts |= {"status": ticket.status} if ticket.status else {}
-        facts |= {"estimated_hours": estimate} if estimate is not None else {}
-        facts["blockers"] = [
-            {"type": one.kind, "ticket": one.ticket_id, "message": one.message}
-            | ({"status": one.status} if one.status else {})
-            for one in self.blockers
-        ]
-        return facts
+        return not self.blockers and self.ticket.status != "in_progress"
 
 
 def task_readiness(tree: TicketTree, *, below: str | None = None) -> list[TaskReadiness]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
 from markdown_it import MarkdownIt
@@ -17,7 +17,6 @@ from markdown_it.token import Token
 
 from retinue.agents.load.yaml import read_yaml
 from retinue.contract.finding import Finding
-from retinue.contract.lint.rules import make_finding
 from retinue.errors import NotInstalled, ParseError
 from retinue.tools.encoding import decode, is_binary
 
@@ -31,16 +30,15 @@ from .ticket import (
     TicketRelation,
     TicketScenario,
     TicketSection,
-    line_starts,
     read_progress,
+    ticket_finding,
 )
 from .vocabulary import TicketStatus, TicketVocabulary
 
 _PARSER: Final = MarkdownIt("commonmark").enable("table")
 # Where blocks begin and end is enough: to parse what is inside of them takes most of the time.
 _PARSER.core.ruler.enableOnly(["normalize", "block"])
-_MAX_READ: Final = 512 * 1024
-"""Characters of a ticket that are read: ten times as many as the longest that a person wrote."""
+_MAX_READ: Final = 512 * 1024  # characters: ten times as many as the longest ticket that a person wrote
 _LABEL: Final = re.compile(
     r"\s*(?P<bold>\*\*|__)?(?P<label>[^\W_](?:[^:\uff1a*`|\n]{0,58}[^\s:\uff1a*`|])?)\s{0,8}(?P<close>\*\*|__)?"
     r"\s{0,8}[:\uff1a]\s*(?P<late>\*\*|__)?\s*(?P<value>.*)",
@@ -62,24 +60,18 @@ _DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "bloc
 
 @lru_cache(maxsize=1024)  # several agents read the same tickets in one run
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
-    """The ticket in a file; of a very long one only the beginning is read, and that is a finding.
-
-    Raises:
-        ParseError: It is no text.
-    """
+    """The ticket in a file, or a `ParseError` where that is no text; of a very long one only the beginning is read."""
     if is_binary(data):
         raise ParseError(f"`{path}` is a binary file.", hint="Save it as text in UTF-8.", path=path)
     decoded = decode(data)
     text = decoded.text
     if len(text) > _MAX_READ:
         text = text[: text.rfind("\n", 0, _MAX_READ) + 1 or _MAX_READ]
-    reader = _TicketReader(path, text, vocabulary)
+    reader = _TicketReader(path, text, vocabulary, LINE_END.split(text))
     if len(text) < len(decoded.text):
-        message = f"It has {len(decoded.text):,} characters; the first {len(text):,} were read."
-        reader.find("ticket/too-long", 1, message, "Split it, or move what is not the ticket into other files.")
+        reader.find("ticket/too-long", 1, length=len(decoded.text), read=len(text))
     if not decoded.certain:
-        message = "It is neither UTF-8 nor marked as UTF-16, and was read as Latin-1."
-        reader.find("ticket/encoding", 1, message, "Save it as UTF-8.")
+        reader.find("ticket/encoding", 1)
     return reader.read(digest=sha256(data).hexdigest())
 
 
@@ -90,8 +82,7 @@ class _TicketReader:
     path: str
     text: str
     vocabulary: TicketVocabulary
-    starts: list[int] = field(init=False)
-    rows: list[str] = field(init=False)
+    rows: list[str]
     title: str = ""
     title_line: int = 0
     section: str = ""
@@ -106,19 +97,15 @@ class _TicketReader:
     references: list[TicketReference] = field(default_factory=list[TicketReference])
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def __post_init__(self) -> None:
-        self.starts, self.rows = line_starts(self.text), LINE_END.split(self.text)
-
-    def find(self, rule: str, line: int, message: str, fix: str, *, replace: tuple[str, str] | None = None) -> None:
+    def find(self, rule: str, line: int, case: str = "", **words: Any) -> None:
         """Say what is wrong on a line."""
-        self.findings.append(make_finding(rule, "", message, fix, file=self.path, line=line, column=1, replace=replace))
+        self.findings.append(ticket_finding(rule, self.path, line, case, **words))
 
     def read(self, *, digest: str) -> Ticket:
         """The whole ticket."""
         rest = self.text.replace("\r\n", "")
         if (len(rest) < len(self.text)) + ("\n" in rest) + ("\r" in rest) > 1:
-            message = "Its lines end in more than one way. They stay as they are when the ticket is edited."
-            self.find("ticket/line-ends", 1, message, "Let an editor or `git add --renormalize` make them alike.")
+            self.find("ticket/line-ends", 1)
         body = self._front_matter(self.rows)
         self._walk(_PARSER.parse("\n".join([""] * body + self.rows[body:])))
         ticket_id, status = self._identify(), self._status()
@@ -126,9 +113,7 @@ class _TicketReader:
         progress = self.fields.get("progress")
         bar = read_progress(progress.value) if progress else None
         if progress and bar and bar.bar_differs:
-            message = f"The bar shows {bar.full} of {len(bar.bar)} cells, and the number says {bar.percent} %."
-            replace = (bar.bar, bar.right_bar)
-            self.find("ticket/bar-differs", progress.line, message, f"Draw it {bar.right_bar}.", replace=replace)
+            self.find("ticket/bar-differs", progress.line, old=bar.bar, new=bar.right_bar, bar=bar, cells=len(bar.bar))
         return Ticket(
             path=self.path, ticket_id=ticket_id, kind=kind, title=self.title, line=self.title_line or 1, status=status,
             text=self.text, digest=digest, fields=self.fields, sections=tuple(self._sections())[::-1],
@@ -144,8 +129,7 @@ class _TicketReader:
         end = next((at for at, row in enumerate(rows[1:], start=1) if row.rstrip() in {"---", "..."}), None)
         if end is None:
             if len(rows) > 1 and _FRONT_LINE.match(rows[1]):
-                message = "The front matter that begins here has no end, and was read as text."
-                self.find("ticket/front-matter", 1, message, "Close it with a line `---`.")
+                self.find("ticket/front-matter", 1, "open")
             return 0
         try:
             value, places = read_yaml("\n".join(rows[1:end]), first_line=2) if end > 1 else ({}, {})
@@ -153,7 +137,7 @@ class _TicketReader:
             entries = [(key, places[f"/{key.replace('~', '~0').replace('/', '~1')}"][0], value) for key, value in pairs]
         except ParseError as error:
             line = error.detail.get("line") or 1
-            self.find("ticket/front-matter", line, f"{error.message} It was read line by line.", error.hint)
+            self.find("ticket/front-matter", line, "broken", why=error.message, hint=error.hint)
             matches = ((line, _FRONT_LINE.match(row)) for line, row in enumerate(rows[1:end], start=2))
             entries = [(match["key"], line, match["value"].strip("\"' ")) for line, match in matches if match]
         for label, line, value in entries:
@@ -202,8 +186,7 @@ class _TicketReader:
             return
         key, is_exact = self.vocabulary.section_of(title)
         if not is_exact:
-            message = f"The heading {title[:80]!r} is of two languages; it was read as `{key}`."
-            self.find("ticket/heading", line, message, "Write it in one language.")
+            self.find("ticket/heading", line, title=title[:80], key=key)
         self.in_header = False
         self.section = key or title
         self.headings.append((key, title, level, line))
@@ -285,9 +268,7 @@ class _TicketReader:
         self.blocks[-1].rows.append((line, text))
 
     def _add_field(self, key: str, value: str, line: int) -> None:
-        if key not in self.fields:
-            at = self.rows[line - 1].find(value)
-            self.fields[key] = TicketField(key, value, line, None if at < 0 else self.starts[line - 1] + at)
+        self.fields.setdefault(key, TicketField(key, value, line))
         relation = "parent" if key == "parent" else _DEPENDENCIES.get(key, "mentions")
         ids = self._mention(value, line, relation)
         if relation == "parent" and (link := _LINK.search(value)):
@@ -308,8 +289,7 @@ class _TicketReader:
         return ids
 
     def _bad_id(self, text: str, line: int) -> None:
-        fix = f"Write it like {', '.join(self.vocabulary.ids.values())}; `#` is a digit."
-        self.find("ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", fix)
+        self.find("ticket/bad-id", line, text=text[:80], forms=", ".join(self.vocabulary.ids.values()))
 
     def _identify(self) -> str:
         """The id: what the front matter says, else the title, else the name of the file or of its folder."""
@@ -325,31 +305,27 @@ class _TicketReader:
             return ""
         line, ticket_id = ids[0]
         if other := next((one for _, one in ids if one != ticket_id), ""):
-            message = f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
-            self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
+            self.find("ticket/id-differs", line, ticket=ticket_id, other=other)
         self.title = heading.removeprefix(ticket_id).lstrip(_AFTER_ID) or self.title
         return ticket_id
 
     def _status(self) -> TicketStatus | None:
         field = self.fields.get("status")
         if field is None:
-            fix = "Add `**Status**: 🔵 Not Started`."
-            self.find("ticket/no-status", self.title_line or 1, "It says no status.", fix)
+            self.find("ticket/no-status", self.title_line or 1)
             return None
         word, icon = self.vocabulary.status_by_word(field.value), self.vocabulary.status_by_icon(field.value)
         if word is None and icon is None:
             words = ", ".join(max(each, key=str.isascii) for each in self.vocabulary.statuses.values())
-            message, fix = f"The status {field.value[:80]!r} is not known.", f"Write one of {words}, or"
-            self.find("ticket/unknown-status", field.line, message, f"{fix} add it to the vocabulary.")
+            self.find("ticket/unknown-status", field.line, value=field.value[:80], words=words)
         elif word and icon and word != icon:
             old = min((one for one in self.vocabulary.icons if one in field.value), key=field.value.index)
             new = next((one for one, status in self.vocabulary.icons.items() if status == word), "")
-            message = f"The icon {old} says `{icon}` and the words say `{word}`; the words count."
-            self.find("ticket/status-differs", field.line, message, f"Write {new}, or other words.", replace=(old, new))
+            self.find("ticket/status-differs", field.line, old=old, new=new, icon=icon, word=word)
         return word or icon
 
     def _sections(self) -> Iterator[TicketSection]:
-        below = [len(self.starts) + 1] * 7  # where the next heading of each level stands
+        below = [len(self.rows) + 1] * 7  # where the next heading of each level stands
         for key, title, level, line in reversed(self.headings):
             yield TicketSection(key, title, level, line, min(below[: level + 1]) - 1)
             below[level] = line
@@ -360,13 +336,11 @@ class _TicketReader:
         try:
             scenarios = [one for block in blocks for one in read_scenarios(block)]
         except NotInstalled as error:
-            line = blocks[0].rows[0][0]
-            self.find("ticket/scenarios-unread", line, error.message, error.hint)
+            self.find("ticket/scenarios-unread", blocks[0].rows[0][0], why=error.message, hint=error.hint)
             return
         for scenario in scenarios:
             if scenario.problem:
-                message = f"The scenario {scenario.name[:80]!r} is no Gherkin: {scenario.problem}."
-                self.find("ticket/scenario", scenario.line, message, 'Put longer text between two lines of `"""`.')
+                self.find("ticket/scenario", scenario.line, name=scenario.name[:80], problem=scenario.problem)
             yield scenario
 
     def _related(self, ticket_id: str, kind: str) -> Iterator[TicketReference]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from retinue.contract.finding import Finding
-from retinue.contract.lint.rules import make_finding
 from retinue.errors import AccessDenied, DeadlineExceeded, MissingFile, RetinueError
 from retinue.tools.tree import list_files
 from retinue.tools.workspace import Workspace
 
-from .ticket import Ticket
+from .ticket import Ticket, ticket_finding
 from .ticket_markdown import read_ticket
 from .vocabulary import TicketVocabulary, read_vocabulary
 
@@ -24,6 +23,7 @@ class TicketTree:
 
     vocabulary: TicketVocabulary
     tickets: tuple[Ticket, ...]  # every file that is a ticket, by path
+    by_path: Mapping[str, Ticket]
     by_id: Mapping[str, Ticket]  # the first of each id
     same_id: Mapping[str, Sequence[str]]  # the paths of each id that several files have
     parents: Mapping[str, str]  # the id that each ticket is part of, there or not
@@ -38,7 +38,7 @@ class TicketTree:
         """Link `tickets`."""
         every = tuple(sorted(tickets, key=lambda ticket: ticket.path))
         by_id: dict[str, Ticket] = {}
-        by_path = {ticket.path: ticket.ticket_id for ticket in every if ticket.ticket_id}
+        by_path = {ticket.path: ticket for ticket in every}
         paths: dict[str, list[str]] = {}
         for ticket in every:
             if ticket.ticket_id:
@@ -64,7 +64,8 @@ class TicketTree:
                 if one.target in requires and key not in requires[one.target]:
                     requires[one.target].append(key)
         own = [finding for ticket in every for finding in ticket.findings]
-        return cls(vocabulary, every, by_id, same_id, parents, children, requires, (*findings, *own, *link_findings))
+        every_finding = (*findings, *own, *link_findings)
+        return cls(vocabulary, every, by_path, by_id, same_id, parents, children, requires, every_finding)
 
     def ancestors(self, ticket_id: str) -> list[str]:
         """What it is part of, the nearest first; in a circle each once."""
@@ -107,7 +108,7 @@ def id_order(ticket_id: str) -> tuple[tuple[int, str], ...]:
 
 
 def _stated_parent(
-    ticket: Ticket, by_path: Mapping[str, str], vocabulary: TicketVocabulary, findings: list[Finding]
+    ticket: Ticket, by_path: Mapping[str, Ticket], vocabulary: TicketVocabulary, findings: list[Finding]
 ) -> str | None:
     """The id that the ticket names as its parent, or else links to; what is wrong with the link is a finding."""
     stated: str | None = None
@@ -116,18 +117,16 @@ def _stated_parent(
             stated = stated or one.target
             continue
         linked = posixpath.normpath(posixpath.join(posixpath.dirname(ticket.path), one.target.partition("#")[0]))
-        places = (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))
-        linked_id = next((by_path[place] for place in places if place in by_path), None)
+        places = [by_path.get(place) for place in (linked, *(f"{linked}/{name}" for name in vocabulary.main_files))]
+        linked_id = next((one.ticket_id for one in places if one and one.ticket_id), None)
         if linked_id is None and not stated:
-            rule, message = "ticket/missing-parent", f"The link to its parent, `{one.target}`, leads to no ticket."
+            case: dict[str, str] = {"rule": "ticket/missing-parent", "case": "unlinked", "link": one.target}
         elif linked_id and stated and linked_id != stated:
-            rule = "ticket/parent-differs"
-            message = f"It names {stated} as its parent, and the link leads to {linked_id}."
+            case = {"rule": "ticket/parent-differs", "case": "link", "parent": stated, "linked": linked_id}
         else:
             stated = stated or linked_id
             continue
-        fix = "Mend the link, or name the right parent."
-        findings.append(make_finding(rule, "", message, fix, file=ticket.path, line=one.line, column=1))
+        findings.append(ticket_finding(path=ticket.path, line=one.line, **case))
     return stated
 
 
@@ -147,28 +146,22 @@ def read_tickets(
     if not paths:
         names = [entry.path for entry in list_files(workspace).files if entry.path.casefold().endswith(_SUFFIXES)]
         paths = [path for path in names if words.name_start.match(words.place_name(path))]
-    findings = [
-        make_finding("ticket/unread", "", f"It was left out: {reason}.", "Make it a file that can be read.", file=path)
-        for path, reason in skipped
-    ]
+    findings = [ticket_finding("ticket/unread", path, None, "folder", why=reason) for path, reason in skipped]
     tickets: list[Ticket] = []
     for at, path in enumerate(paths):
         try:
             check()
             ticket = read_ticket(path, workspace.read_bytes(path), words)
         except DeadlineExceeded:
-            message = f"Time was up before this file and {len(paths) - at - 1:,} others were read."
-            findings.append(make_finding("ticket/unread", "", message, "Allow more time.", file=path, line=1, column=1))
+            findings.append(ticket_finding("ticket/unread", path, 1, "time", others=len(paths) - at - 1))
             break
         except RetinueError as error:
-            findings.append(make_finding("ticket/unread", "", error.message, error.hint, file=path, line=1, column=1))
+            findings.append(ticket_finding("ticket/unread", path, 1, "file", why=error.message, hint=error.hint))
             continue
         if ticket.ticket_id or any(finding.rule == "ticket/bad-id" for finding in ticket.findings):
             tickets.append(ticket)
         else:
-            message = "It has no ticket id, and is not taken for a ticket."
-            fix = "Begin its title with an id if it is one."
-            findings.append(make_finding("ticket/other-file", "", message, fix, file=path, line=1, column=1))
+            findings.append(ticket_finding("ticket/other-file", path, 1))
     if not tickets and not any(finding.rule == "ticket/unread" for finding in findings):
         folders = ", ".join(f"`{folder}`" for folder in words.folders)
         message = f"There is no ticket in {folders}, nor a file elsewhere that is named by a ticket id."

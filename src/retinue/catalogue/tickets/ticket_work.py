@@ -34,7 +34,6 @@ _INCOMPLETE: Final = frozenset({
     "ticket/unread", "ticket/too-long", "ticket/front-matter", "ticket/scenarios-unread", "ticket/encoding",
     "ticket/same-id", "ticket/bad-id", "ticket/parent-circle", "ticket/dependency-circle",
 })  # fmt: skip
-"""What keeps tickets from being judged whole."""
 _MOST_WARNINGS: Final = 5
 _MAX_TEXT: Final = 40_000
 _INSTRUCTIONS: Final = Path(__file__).with_name("judge.md").read_text(encoding="utf-8")
@@ -58,10 +57,7 @@ async def run_on_tickets(
 
     Gives the report, and what came of the work: `subject` takes out of that the ticket that the answer is of, and so
     are the warnings, `with_relatives` those of what is above and below it too. By default they are of all tickets.
-
-    Raises:
-        MissingFile: There is no ticket.
-        InvalidDefinition: The project's vocabulary or rubric cannot be used.
+    Raises what `read_tickets` and `work` do.
     """
     deadline, report = RunDeadline(run), SkillReport()
 
@@ -77,15 +73,16 @@ async def run_on_tickets(
 
 def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None, *, with_relatives: bool) -> None:
     """Warn of what keeps tickets from being judged whole. The rest of the findings are for `retinue tickets check`."""
-    words, ids = tree.vocabulary, {ticket.path: ticket.ticket_id for ticket in tree.tickets}
+    words = tree.vocabulary
     above, below = list[str](), set[str | None]()
     if only is not None and with_relatives:
         above, below = tree.ancestors(only.ticket_id), {*tree.below(only.ticket_id)}
     serious: list[Finding] = []
     others: list[str] = []
     for finding in check_tickets(tree):
-        match = words.name_start.match(words.place_name(finding.file or ""))
-        key = ids.get(finding.file or "") or (match[0] if match else "")
+        place = finding.file or ""
+        ticket, match = tree.by_path.get(place), words.name_start.match(words.place_name(place))
+        key = (ticket and ticket.ticket_id) or (match[0] if match else "")
         if finding.rule not in _INCOMPLETE:
             continue
         if not key and finding.rule != "ticket/bad-id" and only is None:
@@ -101,17 +98,12 @@ def _warn_of_findings(tree: TicketTree, report: SkillReport, only: Ticket | None
         recovery = finding.fix or "`retinue tickets check` says more."
         report.warn(kind, f"{code(place)}: {quote(finding.message)}", impact=impact, recovery=recovery)
     if len(serious) > _MOST_WARNINGS:
-        count = f"{len(serious) - _MOST_WARNINGS:,} more files"
-        report.note(f"{count} have such problems: `retinue tickets check` lists them.")
+        more = len(serious) - _MOST_WARNINGS
+        report.note(f"{more:,} more files have such problems: `retinue tickets check` lists them.")
 
 
 def tickets_below(tree: TicketTree, target: str, *, alone: bool = False) -> list[Ticket]:
-    """What `target` means: a ticket, with all that is part of it unless `alone`; a folder; or all when it is empty.
-
-    Raises:
-        InvalidInput: It is neither.
-        MissingFile: There is no such ticket.
-    """
+    """What `target` means: a ticket, with all that is part of it unless `alone`; a folder; or all when it is empty."""
     folder = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
     is_all = folder in {"", "."}
     inside = [one for one in tree.tickets if one.ticket_id and (is_all or one.path.startswith(f"{folder}/"))]

@@ -18,15 +18,13 @@ from retinue.contract.model import Many, Model
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
 from retinue.tools.workspace import Workspace
 
-OWN_VOCABULARY: Final = ".retinue/tickets.toml"
-"""Where a project says what its tickets look like, from the root of its workspace."""
+OWN_VOCABULARY: Final = ".retinue/tickets.toml"  # from the root of a workspace
 DEFAULT_VOCABULARY: Final = Path(__file__).with_name("vocabulary.toml")
 _MAX_BYTES: Final = 256 * 1024
 _MERGED: Final = ("statuses", "fields", "sections")
 
 TicketStatus: TypeAlias = Literal["todo", "in_progress", "blocked", "done", "cancelled"]
 FINISHED: Final[frozenset[TicketStatus | None]] = frozenset({"done", "cancelled"})
-"""The statuses of what nobody works on any more."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
 _ID_PATTERN: Final = r"[A-Za-z#*][A-Za-z0-9_.#*-]*[#*]"
@@ -108,11 +106,7 @@ class TicketVocabulary(Model):
         return frozenset(self.ids.keys() - set(self.parents.values()))
 
     def check_id(self, ticket_id: str, kind: str | None = None) -> str:
-        """`ticket_id` itself, when it is one (K17).
-
-        Raises:
-            InvalidInput: It is empty, of no known form, or not of `kind`.
-        """
+        """`ticket_id` itself, or an `InvalidInput` when it is empty, of no known form, or not of `kind` (K17)."""
         forms = ", ".join(self.ids.values())
         if not ticket_id:
             raise InvalidInput("The ticket id is empty.", hint=f"Write it like {forms}.")
@@ -140,11 +134,7 @@ class TicketVocabulary(Model):
         return candidate if self.kind_of(candidate) == parent else None
 
     def next_id(self, kind: str, parent_id: str, ids_there: Iterable[str]) -> str:
-        """The id of a new ticket of `kind` that is part of `parent_id`: the number after the highest of `ids_there`.
-
-        Raises:
-            InvalidInput: The pattern of such ids leaves none.
-        """
+        """The id of a new ticket of `kind` below `parent_id`, after the highest of `ids_there`; or an error."""
         pattern, above = self._id_patterns[kind], self._id_patterns.get(self.parents.get(kind, ""))
         match = above.fullmatch(parent_id) if above else None
         lead = (match.groups() if match else ())[: pattern.groups - 1]
@@ -246,11 +236,3 @@ def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
         message = f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}."
         hint = "`retinue tickets init --vocabulary` writes one to begin with."
         raise InvalidDefinition(message, hint=hint, path=OWN_VOCABULARY, detail=as_detail(findings)) from None
-
-
-def starter_files(folder: str, *, with_vocabulary: bool) -> dict[str, bytes]:
-    """A tree of tickets to begin with: one of each kind below `folder`, by path; and the vocabulary to change."""
-    source, top = Path(__file__).with_name("starter"), folder.rstrip("/")
-    files = {f"{top}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))}
-    files |= {OWN_VOCABULARY: DEFAULT_VOCABULARY} if with_vocabulary else {}
-    return {path: place.read_bytes() for path, place in files.items()}
