@@ -30,7 +30,6 @@ EXTRAS: Final = {
     "bedrock": "boto3",
     "code": "tree_sitter",
     "data": "duckdb",
-    "durable": "dbos",
     "embed": "fastembed",
     "google": "google.genai",
     "grpc": "grpc",

@@ -124,6 +124,7 @@ class InProcessEngine:
                 self.journal.listeners.remove(self._on_journal_failure)
             if self._mail is not None:
                 self._mail.cancel()
+                await asyncio.wait([self._mail])
             retire_idle_threads()
             self._loop = None
 

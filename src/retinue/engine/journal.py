@@ -21,7 +21,7 @@ from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_rat
 from retinue.engine.store import INSERT_EVENT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
 from retinue.engine.stores.sqlite import SqliteStore
 from retinue.engine.writer import Entry, Then, Writer
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
 
@@ -470,8 +470,22 @@ _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
 
 def store_at(place: Path | str) -> Store:
-    """The store at `place`: a file of SQLite."""
-    return SqliteStore(Path(place))
+    """The store at `place`: a file of SQLite, or the URL of a PostgreSQL database.
+
+    Raises:
+        InvalidInput: The URL cannot be read.
+        NotInstalled: psycopg is not installed.
+    """
+    if not isinstance(place, str) or not place.startswith(("postgresql:", "postgres:")):
+        return SqliteStore(Path(place))
+    try:
+        from retinue.engine.stores.postgres import PostgresStore  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise NotInstalled(
+            "The package `psycopg` is not installed, and PostgreSQL is used through it.",
+            hint="install `retinue[postgres]`",
+        ) from error
+    return PostgresStore(place)
 
 
 def _root(run: str) -> str:

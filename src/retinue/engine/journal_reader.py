@@ -236,7 +236,7 @@ class JournalReader:
             lifecycle = "submitted"
         elif ended_ns is None:
             if owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner)
+                self._alive[owner] = self._store.is_alive(owner, self.connection)
             alive = self._alive[owner]
         if ended_ns is None and alive and lifecycle == "working":
             query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
