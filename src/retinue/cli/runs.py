@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from retinue.cli import user_paths
 from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
 from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
@@ -35,6 +34,7 @@ from retinue.cli.session import (
     with_module,
     workspace_of,
 )
+from retinue.cli.settings import journal_of, settings_of
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
@@ -184,7 +184,7 @@ def prune_runs(*, keep: int | None, days: float | None) -> None:
 
 
 def _journal() -> Journal:
-    return Journal(user_paths.journal_file())
+    return journal_of(settings_of(None))
 
 
 def find_run(journal: Journal, run: str | None) -> str:

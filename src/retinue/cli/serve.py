@@ -20,8 +20,8 @@ from retinue.cli import user_paths
 from retinue.cli.output import echo, echo_err, echo_json, plural, reserve_stdout, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.session import active_path, open_engine, with_module
+from retinue.cli.settings import journal_of
 from retinue.contract.definition import Effect
-from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 from retinue.servers.admission import FREE_USD, Admission
 from retinue.servers.keys import ApiKey, KeyStore
@@ -82,7 +82,7 @@ def serve_agents(
     )
 
     async def main() -> None:
-        with Journal(user_paths.journal_file()) as journal, reserve_stdout() as stdout:
+        with journal_of(settings) as journal, reserve_stdout() as stdout:
             engine = open_engine(
                 project,
                 project.workspace,

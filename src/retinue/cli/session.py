@@ -20,7 +20,6 @@ from retinue.agents.boundary.decode_parameters import decode_parameters
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.module import load_module
-from retinue.cli import user_paths
 from retinue.cli.app import Exit, report_error
 from retinue.cli.delivery import Form
 from retinue.cli.output import console, echo_err, json_line, reserve_stdout, reword_result, safe
@@ -28,6 +27,7 @@ from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.remote import mcp_servers, with_routed
 from retinue.cli.screen import LineScreen, Screen, is_interactive
+from retinue.cli.settings import journal_of
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
 from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked
@@ -328,7 +328,7 @@ def run_session(
     screen = screen_for(form)
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(reserve_stdout())
-        journal = stack.enter_context(Journal(user_paths.journal_file())) if recorded else None
+        journal = stack.enter_context(journal_of(project.settings)) if recorded else None
         stack.callback(screen.end)
         lines = data if form.as_jsonl else None
 

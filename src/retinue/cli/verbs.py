@@ -22,6 +22,7 @@ _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 @options.context_option
 @click.option("--fail-on", type=choice("failure", "partial"), help="When to exit with status 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@options.store_option
 @options.choose_option
 @options.bound_options
 @options.form_options
@@ -86,6 +87,7 @@ def plan() -> None:
 @click.option("--in", "incoming", type=choice(*DIALECTS), help="Read the request as a message of this dialect.")
 @click.option("--out", "outgoing", type=choice(*DIALECTS), help="Write the answer in this dialect.")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@options.store_option
 @options.choose_option
 @options.bound_options
 @options.form_options
@@ -405,6 +407,8 @@ def trust() -> None:
 
 
 runs = history_verbs.runs
+for _command in (runs, *runs.commands.values()):
+    options.store_option(_command)
 
 
 @click.command("stats")
@@ -416,6 +420,7 @@ runs = history_verbs.runs
 )
 @click.option("--run", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only this run.")
 @options.plot_option("Draw charts to this .svg file.")
+@options.store_option
 @options.json_option
 @options.workspace_option
 @implemented_by("stats:show_statistics")
@@ -462,6 +467,7 @@ def stats() -> None:
 @together(
     "project", "project:open_served_project", options.model_option, options.runner_option, options.workspace_option
 )
+@options.store_option
 @implemented_by("serve:serve_agents")
 def serve() -> None:
     r"""Serve the agents of this folder over HTTP, A2A and MCP, or only those in PATHS.

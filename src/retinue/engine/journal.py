@@ -187,7 +187,12 @@ class Journal:
             "INSERT INTO events SELECT ?, coalesce(max(sequence), 0) + 1, '', 0, ?, ?, ? FROM events"
             " WHERE run = ? AND sequence > 0"
         )
-        self._writer.call(lambda connection: connection.execute(query, values) and None)
+
+        def insert(connection: Connection) -> None:
+            self._hold(connection, run)
+            connection.execute(query, values)
+
+        self._writer.call(insert)
 
     def note(self, run: str, number: int, note: Note, at_ns: int, epoch: int = 1) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
@@ -208,6 +213,7 @@ class Journal:
         text, question = encode(QuestionAnswered(answer)), storable(answer.question_id)
 
         def post(connection: Connection) -> None:
+            self._hold(connection, run)
             reader = self._reader(connection)
             record = reader.record(run)
             pending = {} if record.ended_ns is not None else reader.pending(run)
@@ -451,6 +457,11 @@ class Journal:
         labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
 
+    def _hold(self, connection: Connection, run: str) -> None:
+        """Keep whoever works on `run` from writing until the end of the transaction."""
+        query = f"SELECT run FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+        connection.execute(query, (_root(run),))
+
     def _reader(self, connection: Connection) -> JournalReader:
         return JournalReader(connection, self._store)
 
@@ -473,11 +484,15 @@ def store_at(place: Path | str) -> Store:
     """The store at `place`: a file of SQLite, or the URL of a PostgreSQL database.
 
     Raises:
-        InvalidInput: The URL cannot be read.
+        InvalidInput: The URL cannot be read, or is that of another kind of database.
         NotInstalled: psycopg is not installed.
     """
-    if not isinstance(place, str) or not place.startswith(("postgresql:", "postgres:")):
+    if isinstance(place, Path) or "://" not in place:
         return SqliteStore(Path(place))
+    if (scheme := place.partition("://")[0]) not in {"postgresql", "postgres"}:
+        raise InvalidInput(
+            f"No history can be kept at `{scheme[:40]}://`.", hint="Give a file, or `postgresql://USER@HOST/DATABASE`."
+        )
     try:
         from retinue.engine.stores.postgres import PostgresStore  # noqa: PLC0415 - optional
     except ImportError as error:

@@ -153,27 +153,23 @@ class PostgresStore:
 
     def _open_to_read(self) -> psycopg.Connection:
         if self._reading is None:
-            connection = self._connect()
-            self._format_of(connection)
-            self._reading = connection
+            self._reading = self._connect(self._format_of)
         return self._reading
 
     def _open_to_write(self) -> psycopg.Connection:
         if self._writing is None:
-            connection = self._connect()
-            try:
-                if self._format_of(connection) < FORMAT:
-                    _make_tables(connection)
-                # Shared: the server may not have noticed yet that an earlier connection of this process is gone.
-                connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self._owner),))
-                connection.execute(f"LISTEN {_SCHEMA}")
-            except BaseException:
-                connection.close()
-                raise
-            self._writing, self._has_tables = connection, True
+            self._writing = self._connect(self._prepare)
+            self._has_tables = True
         return self._writing
 
-    def _connect(self) -> psycopg.Connection:
+    def _prepare(self, connection: psycopg.Connection) -> None:
+        if self._format_of(connection) < FORMAT:
+            _make_tables(connection)
+        # Shared: the server may not have noticed yet that an earlier connection of this process is gone.
+        connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self._owner),))
+        connection.execute(f"LISTEN {_SCHEMA}")
+
+    def _connect(self, prepare: Callable[[psycopg.Connection], object]) -> psycopg.Connection:
         failure: RetinueError
         try:
             connection = psycopg.connect(autocommit=True, **self._options)
@@ -183,6 +179,11 @@ class PostgresStore:
             failure = InvalidInput(f"`{self.place}` has a parameter that PostgreSQL does not know.", hint=_URL_HINT)
         else:
             self._was_there = True
+            try:
+                prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
             return connection
         raise failure
 
@@ -202,9 +203,9 @@ class PostgresStore:
 
     # Failures
 
-    def _persist(self, act: Callable[[], T], *, patience_s: float = _PATIENCE_S) -> T:
+    def _persist(self, act: Callable[[], T], *, patience_s: float | None = None) -> T:
         """Do `act` again, with growing pauses, while a database that has been there is away."""
-        deadline_s, pause_s = monotonic() + patience_s, 0.02
+        deadline_s, pause_s = monotonic() + (_PATIENCE_S if patience_s is None else patience_s), 0.02
         while True:
             try:
                 return act()
