@@ -191,19 +191,11 @@ def dialect_option(*names: str) -> Callable[[F], F]:
     return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=words)
 
 
-def _keep_store(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    del parameter
-    if value is not None:
-        context.meta[STORE] = value
-
-
-STORE: Final = "retinue.store"
-"""Where a context keeps what `store_option` says: for `settings.journal_of`."""
 store_option = click.option(
     "--store",
     metavar="URL|FILE",
     expose_value=False,
-    callback=_keep_store,
+    callback=_checked_by("settings:keep_store"),
     help="Where the history of runs is: postgresql://…, or a file. [default: on this computer]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

@@ -25,7 +25,6 @@ from retinue.agents.prompted.definition_permissions import grants_from_settings,
 from retinue.agents.prompted.loop import BUILTIN_LOOP, Loop, Loops, installed_loop
 from retinue.agents.trust import TrustStore
 from retinue.cli import user_paths
-from retinue.cli.options import STORE
 from retinue.cli.output import echo, echo_err, echo_json, findings_text, json_line, safe
 from retinue.cli.setting_keys import KEYS, Key, Kind
 from retinue.contract.definition import read_tier
@@ -297,10 +296,18 @@ def _finding(rule: str, message: str, file: str, fix: str, *, severity: Severity
     return Finding(rule=rule, severity=severity, message=message, file=file, fix=fix)
 
 
+_STORE: Final = "retinue.store"
+
+
+def keep_store(place: str) -> None:
+    """Keep what `--store` says, for `journal_of` in the same command."""
+    click.get_current_context().meta[_STORE] = place
+
+
 def journal_of(settings: Settings) -> Journal:
     """The history of runs, where `--store` or the settings say; else on this computer."""
     context = click.get_current_context(silent=True)
-    place = settings.get("run.store", context.meta.get(STORE) if context else None)
+    place = settings.get("run.store", context.meta.get(_STORE) if context else None)
     return Journal(place if "://" in place else Path(place).expanduser() if place else user_paths.journal_file())
 
 

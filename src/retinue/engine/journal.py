@@ -189,7 +189,7 @@ class Journal:
         )
 
         def insert(connection: Connection) -> None:
-            self._hold(connection, run)
+            self._lock_run(connection, run)
             connection.execute(query, values)
 
         self._writer.call(insert)
@@ -213,7 +213,7 @@ class Journal:
         text, question = encode(QuestionAnswered(answer)), storable(answer.question_id)
 
         def post(connection: Connection) -> None:
-            self._hold(connection, run)
+            self._lock_run(connection, run)
             reader = self._reader(connection)
             record = reader.record(run)
             pending = {} if record.ended_ns is not None else reader.pending(run)
@@ -457,7 +457,7 @@ class Journal:
         labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
 
-    def _hold(self, connection: Connection, run: str) -> None:
+    def _lock_run(self, connection: Connection, run: str) -> None:
         """Keep whoever works on `run` from writing until the end of the transaction."""
         query = f"SELECT run FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
         connection.execute(query, (_root(run),))

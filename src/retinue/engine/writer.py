@@ -224,9 +224,15 @@ class Writer:
         if not entries:
             return
         others: dict[str, RunTakenOver] = {}
-        if self.failure is None:
+        while self.failure is None:
             try:
-                others = self._insert(entries)
+                others = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
+                self._loss = None
+                break
+            except StoreLost as error:
+                self._loss = error
+                if self._closing:
+                    self._give_up(error)
             except RetinueError as error:
                 self._give_up(error)
             except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
@@ -236,18 +242,6 @@ class Writer:
         for entry in entries:
             if entry.then is not None:
                 entry.then(others.get(entry.run, self.failure))
-
-    def _insert(self, entries: Sequence[Entry]) -> dict[str, RunTakenOver]:
-        while True:
-            try:
-                others = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
-            except StoreLost as error:
-                self._loss = error
-                if self._closing:
-                    raise
-            else:
-                self._loss = None
-                return others
 
     def _give_up(self, failure: RetinueError) -> None:
         self.failure = failure

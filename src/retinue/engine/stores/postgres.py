@@ -35,6 +35,9 @@ _SCHEMA: Final = "retinue"
 _MAKING: Final = int.from_bytes(b"retinue")
 """The lock of whoever makes the tables."""
 
+_DENIALS: Final = ("authentication failed", "no password", "pg_hba.conf", 'role "', "not permitted")
+"""What the server, or libpq, says when it is not the address that is wrong."""
+
 _DEFAULTS: Final = {
     "application_name": "retinue",
     "connect_timeout": 5,
@@ -58,12 +61,24 @@ class PostgresStore:
     locks_row = " FOR NO KEY UPDATE"
 
     def __init__(self, url: str) -> None:
-        self._options, self.place = _read_url(url)
+        facts: dict[str, Any] = {}
+        with suppress(psycopg.Error):
+            facts = conninfo_to_dict(url)
+        user, host, port, name = (str(facts.get(key) or "") for key in ("user", "host", "port", "dbname"))
+        # An unescaped sign in a password makes its rest a host, a port or a database.
+        if not facts or "@" in f"{host}{port}{name}" or not (port.replace(",", "") or "0").isdigit():
+            raise InvalidInput("The URL of the PostgreSQL database cannot be read.", hint=_URL_HINT)
+        server = f"{quote(user)}{'@' * bool(user)}{quote(host, safe=',[]:')}{':' * bool(port)}{port}"
+        self.place = f"postgresql://{server}/{quote(name)}"
+        self._options: dict[str, Any] = {**_DEFAULTS, **facts, "client_encoding": "utf8"}
+        # A process that is stopped in the middle of a transaction keeps nobody waiting for ever.
+        self._setup = f"SET idle_in_transaction_session_timeout = '{_PATIENCE_S:g}s'"
+        if "search_path" not in str(facts.get("options")):
+            self._setup += f"; SET search_path = {_SCHEMA}"
         self._writing: psycopg.Connection | None = None
         self._reading: psycopg.Connection | None = None
         self._owner = _new_owner()
-        self._has_tables = False
-        self._was_there = False
+        self._has_tables = self._was_there = False
         self._lost_s = self._looked_s = float("-inf")
 
     def exists(self) -> bool:
@@ -108,21 +123,18 @@ class PostgresStore:
 
     def has_changed(self) -> bool:
         """See `Store`. Once a second it says so anyway."""
-        if self._writing is None and self._was_there and monotonic() - self._looked_s > 1:
-            self._looked_s = monotonic()
-            self._persist(self._open_to_write, patience_s=0)
-            return True
-        if self._writing is None:
+        connection, is_due = self._writing, monotonic() - self._looked_s > 1
+        if connection is None or (connection.closed and not is_due):
             return False
         try:
-            notices = list(self._writing.notifies(timeout=0))
-            is_told = any(notice.pid != self._writing.info.backend_pid for notice in notices)
+            if connection.closed:
+                connection = self._open_to_write()
+            notices = list(connection.notifies(timeout=0))
         except psycopg.Error as error:
             raise self._failure(error) from None
-        if not is_told and monotonic() - self._looked_s < 1:
-            return False
-        self._looked_s = monotonic()
-        return True
+        finally:
+            self._looked_s = monotonic() if is_due else self._looked_s
+        return is_due or any(notice.pid != connection.info.backend_pid for notice in notices)
 
     def owner(self) -> str:
         """See `Store`. Its lock is taken with the connection that writes: before any row can name it."""
@@ -152,35 +164,46 @@ class PostgresStore:
     # Connections
 
     def _open_to_read(self) -> psycopg.Connection:
-        if self._reading is None:
-            self._reading = self._connect(self._format_of)
+        if self._reading is None or self._reading.closed:
+            self._reading = self._connect()
         return self._reading
 
     def _open_to_write(self) -> psycopg.Connection:
-        if self._writing is None:
-            self._writing = self._connect(self._prepare)
+        if self._writing is None or self._writing.closed:
+            self._writing = self._connect(writes=True)
             self._has_tables = True
         return self._writing
 
-    def _prepare(self, connection: psycopg.Connection) -> None:
-        if self._format_of(connection) < FORMAT:
-            _make_tables(connection)
-        # Shared: the server may not have noticed yet that an earlier connection of this process is gone.
-        connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self._owner),))
-        connection.execute(f"LISTEN {_SCHEMA}")
-
-    def _connect(self, prepare: Callable[[psycopg.Connection], object]) -> psycopg.Connection:
-        failure: RetinueError
+    def _connect(self, *, writes: bool = False) -> psycopg.Connection:
+        place = f"The PostgreSQL server of `{self.place}`"
+        failure: RetinueError  # raised outside of `except`: the words of psycopg may hold what somebody mistyped
         try:
             connection = psycopg.connect(autocommit=True, **self._options)
-        except psycopg.OperationalError as error:  # outside of this block it is told without its cause, and its words
-            failure = self._refusal(str(error))
+        except psycopg.OperationalError as error:
+            words = str(error)
+            if any(each in words for each in _DENIALS):
+                hint = "Check user and password in its URL, or in ~/.pgpass, and what pg_hba.conf says of them."
+                failure = AccessDenied(f"{place} does not let us in.", hint=hint, path=self.place)
+            elif 'database "' in words and "does not exist" in words:
+                hint = "Create it (`createdb`), or name another one."
+                failure = Unavailable(f"{place} has no such database.", hint=hint, path=self.place)
+            elif self._was_there:
+                failure = self._lost_error()
+            else:
+                hint = "Check host and port in its URL, and that it runs and takes connections."
+                failure = Unavailable(f"{place} cannot be reached.", hint=hint, path=self.place)
         except psycopg.Error:
             failure = InvalidInput(f"`{self.place}` has a parameter that PostgreSQL does not know.", hint=_URL_HINT)
         else:
             self._was_there = True
             try:
-                prepare(connection)
+                connection.execute(self._setup.encode())
+                if self._format_of(connection) < FORMAT and writes:
+                    _make_tables(connection)
+                if writes:
+                    # Shared: the server may not have noticed yet that an earlier connection of this process is gone.
+                    connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self._owner),))
+                    connection.execute(f"LISTEN {_SCHEMA}")
             except BaseException:
                 connection.close()
                 raise
@@ -203,9 +226,9 @@ class PostgresStore:
 
     # Failures
 
-    def _persist(self, act: Callable[[], T], *, patience_s: float | None = None) -> T:
+    def _persist(self, act: Callable[[], T]) -> T:
         """Do `act` again, with growing pauses, while a database that has been there is away."""
-        deadline_s, pause_s = monotonic() + (_PATIENCE_S if patience_s is None else patience_s), 0.02
+        deadline_s, pause_s = monotonic() + _PATIENCE_S, 0.02
         while True:
             try:
                 return act()
@@ -219,20 +242,13 @@ class PostgresStore:
             pause_s = min(2 * pause_s, 0.5)
 
     def _failure(self, error: psycopg.Error) -> RetinueError:
-        """What `error`, met on one of the connections, means for a person. A connection that is lost is forgotten."""
-        lost = [each for each in (self._writing, self._reading) if each is not None and each.closed]
-        if lost:
-            self._lost_s = monotonic()
-            self._writing = None if self._writing in lost else self._writing
-            self._reading = None if self._reading in lost else self._reading
-            return self._lost_error()
+        """What `error`, met on one of the connections, means for a person."""
         state, reason = error.sqlstate or "", error.diag.message_primary or type(error).__name__
         subject = f"The history in `{self.place}`"
-        if (
-            state[:2] in {"08", "40"}
-            or state[:3] == "57P"
-            or (isinstance(error, psycopg.OperationalError) and not state)
-        ):
+        if state[:3] in {"57P", "25P", "080"} or (isinstance(error, psycopg.OperationalError) and not state):
+            self._lost_s = monotonic()
+            return self._lost_error()
+        if state.startswith("40"):  # transactions were in each other's way
             return self._lost_error()
         if state == "42501":
             hint = "Let the user of its URL create and change tables there."
@@ -250,22 +266,6 @@ class PostgresStore:
             hint="Wait until it is back, then try again; runs wait for it and go on.",
             path=self.place,
         )
-
-    def _refusal(self, words: str) -> RetinueError:
-        """Why no connection was made. `words`, which may hold what somebody mistyped, are not shown."""
-        place = f"The PostgreSQL server of `{self.place}`"
-        if any(
-            each in words for each in ("authentication failed", "no password", "pg_hba.conf", 'role "', "not permitted")
-        ):
-            hint = "Check user and password in its URL, or in ~/.pgpass, and what pg_hba.conf says of them."
-            return AccessDenied(f"{place} does not let us in.", hint=hint, path=self.place)
-        if 'database "' in words and "does not exist" in words:
-            hint = "Create it (`createdb`), or name another one."
-            return Unavailable(f"{place} has no such database.", hint=hint, path=self.place)
-        if self._was_there:
-            return self._lost_error()
-        hint = "Check host and port in its URL, and that it runs and takes connections."
-        return Unavailable(f"{place} cannot be reached.", hint=hint, path=self.place)
 
 
 class PostgresConnection:
@@ -321,23 +321,3 @@ _URL_HINT: Final = (
     "Write `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`; in user and password, `%40` is @, `%2F` is / and"
     " `%3A` is :."
 )
-
-
-def _read_url(url: str) -> tuple[dict[str, Any], str]:
-    """What to connect with, and the URL without what may be secret."""
-    facts: dict[str, Any] = {}
-    with suppress(psycopg.Error):
-        facts = conninfo_to_dict(url)
-    user, host, port, name = (str(facts.get(key) or "") for key in ("user", "host", "port", "dbname"))
-    # An unescaped sign in a password makes its rest a host, a port or a database.
-    if not facts or "@" in f"{host}{port}{name}" or not (port.replace(",", "") or "0").isdigit():
-        raise InvalidInput("The URL of the PostgreSQL database cannot be read.", hint=_URL_HINT)
-    options = str(facts.get("options") or "")
-    if "search_path" not in options:
-        options += f" -csearch_path={_SCHEMA}"
-    # A process that is stopped in the middle of a transaction keeps nobody waiting for ever.
-    options += f" -cidle_in_transaction_session_timeout={_PATIENCE_S:.0f}s"
-    place = (
-        f"postgresql://{quote(user)}{'@' * bool(user)}{quote(host, safe=',[]:')}{':' * bool(port)}{port}/{quote(name)}"
-    )
-    return {**_DEFAULTS, **facts, "client_encoding": "utf8", "options": options.strip()}, place

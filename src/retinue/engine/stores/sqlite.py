@@ -219,8 +219,8 @@ def _convert(connection: sqlite3.Connection) -> None:
     """
     rows: list[Sequence[object]] = []
     labels: list[tuple[str, str, str]] = []
-    for run, at_ns, body, payload, taken, last in connection.execute(_STARTS_1):
-        start, owner = _object(body), _object(taken)
+    for run, at_ns, body, payload, heir, last in connection.execute(_STARTS_1):
+        start, owner = _object(body), _object(heir)
         after = owner.get("after", 0)
         status = "ended" if last is not None and last > after else "working"
         person, parent = start.get("for", ""), start.get("parent") if CHILD in run else None
