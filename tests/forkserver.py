@@ -4,6 +4,7 @@
 is executed as always; so is everything while coverage is measured, which only sees processes that start as such.
 """
 
+import atexit
 import gc
 import importlib
 import os
@@ -18,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -25,16 +27,25 @@ from typing import Any, Final
 __all__ = ["Popen", "run", "stop"]
 
 _COMMAND: Final = [sys.executable, "-m", "retinue"]
-_PACKAGES: Final = ("cli", "catalogue", "orchestration", "tools")
+_PACKAGES: Final = ("cli", "catalogue", "dialects", "orchestration", "tools")
 """What is imported before the first command, with all that they import in turn."""
 _OTHERS: Final = ("rapidfuzz.fuzz",)
-_MODELS: Final = ("pydantic_ai.models.openai", "pydantic_ai.models.anthropic", "retinue.llm.pydantic_ai_model")
+_MODELS: Final = (
+    "anyio._backends._asyncio", "genai_prices.data", "genai_prices.validation", "openai.resources.chat",
+    "opentelemetry.propagate", "pydantic_ai.models.anthropic", "pydantic_ai.models.openai",
+    "pydantic_ai.providers.openai_compatible", "rapidfuzz.process", "retinue.agents.prompted.toolbox",
+    "retinue.llm.providers", "retinue.llm.pydantic_ai_model",
+)  # fmt: skip
 """What a server of its own imports for commands that have a model."""
+_GOAL: Final = "Which tests are missing, and which files change most often?"
+"""What a server plans once: the schemas, words and patterns of the ready-made agents are read before a command needs them."""
 _READ_AT_START: Final = ("PYTHON", "LC_", "LANG", "LD_")
 """Variables that an interpreter reads when it starts: where one differs, a command cannot be forked."""
 _NOT_FORKED: Final = ("COVERAGE_", "TESTS_EXECUTE")
 _EXECUTED: Final[Any] = subprocess.Popen
-"""As something whose insides have no types."""
+_AT_EXIT: Final[Any] = atexit
+_THREADS: Final[Any] = threading
+"""As things whose insides have no types."""
 _servers: dict[tuple[str, ...], "_Server"] = {}
 _starting = threading.Lock()
 
@@ -219,6 +230,16 @@ def _become(words: list[str], folder: str, environment: dict[str, str], own_sess
         setattr(sys, f"__{name}__", new)
 
 
+def _end(code: int) -> None:
+    """End as an interpreter does, but for taking everything apart that was imported: that takes longer than a command."""
+    _THREADS._shutdown()
+    _AT_EXIT._run_exitfuncs()
+    gc.collect()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    os._exit(code)
+
+
 def _main(control: int, *modules: str) -> None:
     for folder in _PACKAGES:
         package = importlib.import_module(f"retinue.{folder}")
@@ -226,6 +247,8 @@ def _main(control: int, *modules: str) -> None:
             importlib.import_module(module.name)
     for name in modules:
         importlib.import_module(name)
+    definitions = [agent.definition for agent in importlib.import_module("retinue.catalogue").agents()]
+    importlib.import_module("retinue.orchestration.reader.planner").Planner(definitions).plan(_GOAL)
     assert threading.active_count() == 1
     gc.collect()
     gc.freeze()
@@ -233,7 +256,13 @@ def _main(control: int, *modules: str) -> None:
         request = _serve(requests)
     if request:
         _become(*request)
-        runpy.run_module("retinue", run_name="__main__", alter_sys=True)
+        try:
+            runpy.run_module("retinue", run_name="__main__", alter_sys=True)
+        except SystemExit as ended:
+            if isinstance(ended.code, int):
+                with suppress(OSError, ValueError):  # a stream that takes nothing: the interpreter says so
+                    _end(ended.code)
+            raise
 
 
 if __name__ == "__main__":

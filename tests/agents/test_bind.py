@@ -48,6 +48,14 @@ def test_what_is_needed_can_be_bound() -> None:
     assert agent.bind("orders.db").definition.skills[0].unavailable == ""
 
 
+def test_objects_of_one_class_share_what_it_says_and_each_says_whether_it_can_be_called() -> None:
+    agent = retinue.agent(Clerk)
+    one, without, other = agent.bind("one.db"), agent.bind(), agent.bind("other.db")
+    said = [bound.definition.skills[0].unavailable for bound in (one, without, other)]
+    assert said == ["", "set `database`", ""]
+    assert one.definition.skills[0].input_schema is without.definition.skills[0].input_schema
+
+
 def test_arguments_that_the_class_does_not_take_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'server'"):
         retinue.agent(Clerk).bind(server="x")  # pyright: ignore[reportCallIssue]

@@ -17,9 +17,9 @@ from retinue.contract.result import Result
 from retinue.contract.task import Context, Task
 from retinue.engine.base import Outside
 from retinue.tools.workspace import Workspace
-from tests.tools.conftest import Repository, make_repository, own_git_configuration, repository
+from tests.tools.conftest import Repository, make_repository, own_git_configuration, repository, three_commits
 
-__all__ = ["Ask", "Repository", "make_repository", "own_git_configuration", "repository"]
+__all__ = ["Ask", "Repository", "make_repository", "own_git_configuration", "repository", "three_commits"]
 
 TODAY = datetime(2024, 3, 10, 12, tzinfo=UTC)
 

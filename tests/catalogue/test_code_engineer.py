@@ -56,6 +56,8 @@ def wide(x, y=[]):
 '''
 B = "from a import Child, helper\n\n\ndef use() -> int:\n    return helper() + Child().run()\n"
 TEST = "from b import use\n\n\ndef test_use():\n    assert use() == 8\n"
+FAST = "[pytest]\naddopts = -p no:anyio -p no:hypothesispytest -p no:retinue -p no:xdist -p no:xdist.looponfail\n"
+"""Plugins of this environment that the tests of a small project need not import."""
 MAY = Grants(rules=(ToolRule("allow", "edit"), ToolRule("allow", "shell")))
 
 AID = {"kind": "rename", "symbol": "helper", "new_name": "aid"}
@@ -65,7 +67,7 @@ Call = Callable[..., Result]
 
 @pytest.fixture
 def call(tmp_path: Path) -> Call:
-    for name, text in {"a.py": A, "b.py": B, "test_b.py": TEST}.items():
+    for name, text in {"a.py": A, "b.py": B, "test_b.py": TEST, "pytest.ini": FAST}.items():
         (tmp_path / name).write_text(text)
 
     def called(
@@ -478,7 +480,8 @@ def test_tests_that_failed_before_are_no_verdict_and_that_is_said(call: Call, tm
 def test_a_project_without_tests_keeps_the_proposal_and_writes_nothing(
     call: Call, tmp_path: Path, files: dict[str, str], why: str
 ) -> None:
-    (tmp_path / "test_b.py").unlink()
+    for name in ("test_b.py", "pytest.ini"):
+        (tmp_path / name).unlink()
     for path, text in files.items():
         tmp_path.joinpath(path).parent.mkdir(exist_ok=True)
         tmp_path.joinpath(path).write_text(text)

@@ -304,5 +304,8 @@ def _surface(folder: Path) -> RunServices:
     def nothing(*_: object) -> None:
         """Events are looked at elsewhere."""
 
-    outside = Outside(clock=lambda: AT_NS)
-    return RunServices("run", nobody, nothing, RunRequest(plan=Plan()), workspace=Workspace(folder), outside=outside)
+    async def at_once() -> None:
+        """Nothing is recorded."""
+
+    outside, request = Outside(clock=lambda: AT_NS), RunRequest(plan=Plan())
+    return RunServices("run", nobody, nothing, at_once, request, workspace=Workspace(folder), outside=outside)

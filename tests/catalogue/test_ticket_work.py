@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 from retinue.agents.local import LocalContext
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue.tickets import Rubric, TicketTree, mask_names, read_rubric, read_tickets, read_vocabulary
-from retinue.catalogue.tickets.judgement import CriterionJudgement, judge_criteria
-from retinue.catalogue.tickets.ticket_work import find_ticket, run_on_tickets
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement, find_ticket, judge_criteria, run_on_tickets
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.task import Task
 from retinue.errors import InvalidDefinition, InvalidInput, MissingFile
@@ -164,7 +163,7 @@ def test_what_keeps_tickets_from_being_judged_whole_is_a_warning(tree: TicketTre
     (tmp_path / "docs/tickets/STORY-0001.2.9.md").write_bytes(b"\0\1\2" * 100)
     (tmp_path / "docs/tickets/notes.md").write_bytes(b"\0\1\2" * 100)
     run = LocalContext(workspace=Workspace(tmp_path))
-    report = asyncio.run(run_on_tickets(run, "test", lambda _tree, _report, _deadline: None))
+    report, _ = asyncio.run(run_on_tickets(run, "test", lambda _tree, _report, _deadline: None))
     assert {warning.type for warning in report.warnings} == {"missing_data", "degraded_analysis"}
     texts = " ".join(warning.message for warning in report.warnings)
     assert "STORY-0001.2.9.md" in texts
@@ -182,8 +181,16 @@ def test_of_one_ticket_only_what_is_above_and_below_it_is_a_warning(
     (tmp_path / "docs/tickets/STORY-0001.2.9.md").write_bytes(b"\0\1\2" * 100)
     (tmp_path / "docs/tickets/STORY-0007.1.1.md").write_bytes(b"\0\1\2" * 100)
     run = LocalContext(workspace=Workspace(tmp_path))
-    work = run_on_tickets(run, "test", lambda tree, _report, _deadline: find_ticket(tree, ticket), with_relatives=True)
-    warnings = asyncio.run(work).warnings
+    report, _ = asyncio.run(
+        run_on_tickets(
+            run,
+            "test",
+            lambda tree, _report, _deadline: find_ticket(tree, ticket),
+            subject=lambda one: one,
+            with_relatives=True,
+        )
+    )
+    warnings = report.warnings
     assert sum("TASK-0001.2.3.1" in one.message for one in warnings) == 2
     assert sum("STORY-0001.2.9" in one.message for one in warnings) == count - 2
     assert not any("STORY-0007" in one.message for one in warnings)
@@ -193,9 +200,8 @@ def test_time_that_is_up_leaves_a_partial_tree(tree: TicketTree, tmp_path: Path)
     times = iter(range(0, 10**12, 10**9))
     run = LocalContext(workspace=Workspace(tmp_path), deadline_ns=3 * 10**9)
     run.now = lambda: next(times)  # pyright: ignore[reportAttributeAccessIssue] - a clock that runs
-    seen: list[TicketTree] = []
-    report = asyncio.run(run_on_tickets(run, "test", lambda tree, _report, _deadline: seen.append(tree)))
-    assert len(seen[0].tickets) < 3
+    report, partial = asyncio.run(run_on_tickets(run, "test", lambda tree, _report, _deadline: tree))
+    assert len(partial.tickets) < 3
     assert any("Time was up before" in warning.message for warning in report.warnings)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.catalogue.test_code_engineer import FAST
 from tests.cli.conftest import Give
 from tests.llm.wire.script import Call, Line, Reply
 from tests.llm.wire.server import WireServer
@@ -58,6 +59,7 @@ GOOD = proposal("sum(prices[1:])", "sum(prices)")
 @pytest.mark.slow
 @pytest.mark.requirement("G19")
 def test_a_bug_is_fixed_as_a_diff_whose_tests_passed(shop: Path, door: str) -> None:
+    (shop / "pytest.ini").write_text(FAST)
     script: list[Line] = [
         Reply(calls=(Call("read", {"path": "cart.py"}),)),
         proposal("sum(prices[2:])", "sum(prices)"),

@@ -23,6 +23,7 @@ from retinue.contract.event import (
     QuestionAsked,
     TextDelta,
     ToolCallEvent,
+    TurnsAdded,
     UsageReported,
 )
 from retinue.contract.json import dumps
@@ -43,6 +44,7 @@ SNAPSHOT: list[tuple[Body, dict[str, Any]]] = [
     (Message("Hello"), {"text": "Hello", "level": "info"}),
     (TextDelta("Hel"), {"text": "Hel"}),
     (ToolCallEvent("grep", duration_ns=5), {"tool": "grep", "duration_ns": 5, "failed": False, "about": ""}),
+    (TurnsAdded("c", 1, [{"said": "Hi"}]), {"conversation": "c", "start": 1, "turns": [{"said": "Hi"}], "notes": {}}),
     (UsageReported(Usage(tokens_in=3)), {"usage": {"tokens_in": 3}}),
     (AttemptRetried("timeout", "too slow", 0.5), {"code": "timeout", "message": "too slow", "wait_s": 0.5}),
     (QuestionAsked(Question(id="q", text="Go on?")), {"question": {"id": "q", "text": "Go on?", "kind": "question", "options": []}}),

@@ -21,6 +21,7 @@ from retinue.contract.event import (
     QuestionAnswered,
     QuestionAsked,
     ToolCallEvent,
+    TurnsAdded,
     UsageReported,
 )
 from retinue.contract.result import Cost, Result, Usage
@@ -64,6 +65,7 @@ BODIES: st.SearchStrategy[Body] = st.one_of(
     st.builds(QuestionAsked, st.builds(Question, id=WORDS, text=WORDS, options=st.lists(WORDS, max_size=2).map(tuple))),
     st.builds(QuestionAnswered, st.builds(Answer, question_id=WORDS, value=JSON)),
     st.builds(DelegationFinished, RESULTS),
+    st.builds(TurnsAdded, WORDS, COUNTS, st.lists(st.dictionaries(WORDS, JSON, max_size=2), max_size=2)),
     st.builds(NodeFinished, RESULTS),
 )
 

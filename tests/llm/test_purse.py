@@ -184,3 +184,15 @@ def test_a_small_amount_of_money_is_told_from_nothing() -> None:
     with pytest.raises(BudgetExceeded) as raised:
         BudgetTracker(usd=0.00000125).reserve(tokens=1, usd=0.0065)
     assert "0.00000125 of 0.00000125 USD are left, and the next call may take 0.0065" in raised.value.message
+
+
+def test_each_call_is_told_once_as_it_is_settled_to_whose_it_is() -> None:
+    heard: list[tuple[str, Usage]] = []
+    run = BudgetTracker(on_usage=lambda usage: heard.append(("run", usage)))
+    step = BudgetTracker(parent=run, separate=True, on_usage=lambda usage: heard.append(("step", usage)))
+    BudgetTracker(parent=BudgetTracker(parent=step)).reserve(tokens=5, usd=None).commit(used(3))
+    BudgetTracker(parent=step, separate=True).reserve(tokens=5, usd=None).commit(used(7))
+    released = run.reserve(tokens=5, usd=None)
+    released.release()
+    assert heard == [("step", used(3))]
+    assert (run.spent_tokens, run.usages) == (10, [])

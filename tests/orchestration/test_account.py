@@ -2,10 +2,11 @@
 
 from hypothesis import given, strategies as st
 
-from retinue.contract.result import Cost, Usage
+from retinue.contract.event import Body, Decision, Event, NodeFinished, UsageReported
+from retinue.contract.result import Cost, Result, Usage
 from retinue.contract.task import Budget
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.orchestration.budget import RunBudget
+from retinue.orchestration.budget import GO_ON, RunBudget
 
 
 def usage(tokens: int, usd: float = 0.0) -> Usage:
@@ -50,3 +51,23 @@ def test_a_share_bounds_a_step_and_is_named():
     account = RunBudget(Budget(), BudgetTracker())
     assert account.open("a", tokens=10).tokens_left == 10
     assert account.open("b").tokens_left is None
+
+
+def test_what_a_killed_life_was_told_of_is_charged_once_in_every_later_one():
+    def happened(node: str, body: Body) -> None:
+        events.append(Event("r", node, 1, len(events) + 1, 0, body))
+
+    events: list[Event] = []
+    done = Result(task_id="r:a", agent="a", outcome="success", usage=usage(40))
+    happened("a", UsageReported(usage(100)))
+    happened("~think1.a", UsageReported(usage(1)))
+    happened("~think2.b", NodeFinished(done))
+    assert RunBudget(Budget()).charge_earlier(None, events) == usage(101).model_copy(update={"requests": 2})
+    happened("", Decision(GO_ON, "The process died."))
+    happened("a", UsageReported(usage(40)))
+    happened("a", NodeFinished(done))
+    happened("b", UsageReported(usage(10)))
+    happened("b", NodeFinished(done.model_copy(update={"outcome": "canceled", "usage": None})))
+    account = RunBudget(Budget(tokens=1_000), BudgetTracker(tokens=1_000))
+    account.charge_earlier(None, events)
+    assert account.tokens == account.tracker.spent_tokens == 111

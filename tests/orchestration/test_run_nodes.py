@@ -19,6 +19,7 @@ from retinue.contract.event import (
     QuestionAnswered,
     QuestionAsked,
     ToolCallEvent,
+    TurnsAdded,
     UsageReported,
 )
 from retinue.contract.fault import Fault
@@ -187,6 +188,7 @@ def test_a_node_as_json_has_its_children_and_leaves_out_what_is_empty(nodes: Run
         (Message("hello"), "hello"),
         (ToolCallEvent("grep", failed=True), "grep failed"),
         (ToolCallEvent("grep"), "grep"),
+        (TurnsAdded("c", 1, [{"said": "Hi"}]), "2 turns"),
         (UsageReported(Usage(tokens_in=3)), '{"tokens_in":3}'),
         (AttemptRetried("timeout", "slow"), "timeout: slow"),
         (QuestionAsked(WHICH), "Which colour?"),

@@ -13,7 +13,7 @@ import pytest
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
-from retinue.contract.event import Decision
+from retinue.contract.event import Decision, Event, UsageReported
 from retinue.contract.plan import Candidate, Delegation, Plan
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Question
@@ -467,3 +467,19 @@ def test_a_run_that_is_resumed_without_models_goes_on_by_rules(tmp_path: Path):
     result = asyncio.run(main())
     assert result.outcome == "success"
     assert "No models are configured here" in result.data["summary"]["reason"]
+
+
+def test_what_thoughts_cost_is_told_when_they_are_settled():
+    scripted = model(by_shape(answer=[{"claims": []}, {"claims": [{"text": "The square is 4.", "cites": ["b.1"]}]}]))
+    plan = Plan(goal="g", nodes=(node("a"), node("b")))
+
+    async def work(orchestrator: Orchestrator) -> tuple[Result, list[Event]]:
+        run = await orchestrator.start(plan, budget=BUDGET)
+        result = await orchestrator.engine.result(run)
+        return result, [event async for event in orchestrator.engine.events(run, follow=False)]
+
+    result, events = thinking(scripted, *AGENTS, work=work)
+    told = [(event.node, event.body.usage) for event in events if isinstance(event.body, UsageReported)]
+    assert len(told) == len(scripted.requests) == 2
+    assert all(name.startswith("~synthesis.") for name, _ in told)
+    assert Usage.total(usage for _, usage in told) == result.usage

@@ -10,6 +10,7 @@ from retinue.agents.port import RunContext
 from retinue.agents.python import agent, skill
 from retinue.contract.event import NodeFinished
 from retinue.errors import Unavailable
+from tests.agents.prompted.given import helper, scripted
 from tests.servers.a2a_parts import URN, call, request
 from tests.servers.mcp_parts import client_of
 from tests.servers.parts import SECRET, running
@@ -183,5 +184,19 @@ def test_a_skill_that_is_down_or_too_slow_is_told_with_one_code_by_all_doors(
             runs = await server.engine.list()
             assert [each.labels["door"] for each in runs] == ["mcp", "a2a", "http"]
             assert {each.outcome for each in runs} == {"failed"}
+
+    asyncio.run(main())
+
+
+def test_the_conversation_of_an_agent_with_its_model_is_recorded_and_not_told(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with running(tmp_path, agents=(helper(scripted("Good day.", usd_per_million=0.0)),)) as server:
+            response = await server.client.post("/agents/general/helper/helper", json={"task": "Greet"})
+            run = response.headers["retinue-run"]
+            kinds = [event.kind async for event in server.engine.events(run)]
+            told = (await server.client.get(f"/runs/{run}/events")).text
+            assert "turns" in kinds
+            assert "event: usage" in told
+            assert "event: turns" not in told
 
     asyncio.run(main())

@@ -1,8 +1,10 @@
 """Real repositories with fixed dates and people, so that their commits have the same ids everywhere."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -70,10 +72,10 @@ def make_repository(tmp_path: Path) -> Callable[..., Repository]:
     return make
 
 
-@pytest.fixture
-def repository(make_repository: Callable[..., Repository]) -> Repository:
-    """Three commits on `main`: two files, then a change, then a rename with a new file."""
-    made = make_repository()
+@pytest.fixture(scope="session")
+def three_commits(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    """What `repository` is a copy of: making it anew takes ten processes."""
+    made = Repository(tmp_path_factory.mktemp("three_commits") / "repository")
     made.write("README.md", "# Engine\n\nIt computes.\n")
     made.write("src/engine.py", "def run():\n    return 1\n")
     made.commit("feat(engine): first light\n\nThe first version.\nRefs TASK-0001.1.1.1")
@@ -82,4 +84,12 @@ def repository(make_repository: Callable[..., Repository]) -> Repository:
     made.git("mv", "README.md", "GUIDE.md")
     made.write("data.bin", b"\0\1\2")
     made.commit("docs: rename the guide")
+    return made
+
+
+@pytest.fixture
+def repository(three_commits: Repository, tmp_path: Path) -> Repository:
+    """Three commits on `main`: two files, then a change, then a rename with a new file."""
+    made = copy(three_commits)
+    made.root = shutil.copytree(three_commits.root, tmp_path / "repository")
     return made

@@ -3,7 +3,7 @@
 Nothing is delegated, no question is asked, and nothing is kept beyond the context's own list of events.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
@@ -14,7 +14,7 @@ from retinue.agents.port import Agent, Reply
 from retinue.agents.python import PythonAgent, agent as make_agent
 from retinue.agents.registry import Registry
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body, Event, QuestionAnswered, QuestionAsked
+from retinue.contract.event import Body, Event, QuestionAnswered, QuestionAsked, TurnsAdded, UsageReported
 from retinue.contract.finding import Finding
 from retinue.contract.old_names import with_old_names
 from retinue.contract.plan import Plan
@@ -69,10 +69,15 @@ class LocalContext:
         self.budget = budget or Budget()
         self.correction: Correction | None = None
         self.events: list[Event] = []
-        self.budget_tracker = BudgetTracker(tokens=self.budget.tokens, usd=self.budget.cost_usd)
+        self.budget_tracker = BudgetTracker(
+            tokens=self.budget.tokens,
+            usd=self.budget.cost_usd,
+            on_usage=lambda usage: self.emit(UsageReported(usage)),
+        )
         self.grants = grants
         self.parts = parts
         self.checkpoint: dict[str, Any] = {}
+        self.earlier_turns: Sequence[TurnsAdded] = ()
         self._workspace = workspace
         self._answer = answer
         self._outside = outside
@@ -115,6 +120,9 @@ class LocalContext:
         event = Event(self.run, self.node, self.attempt, len(self.events) + 1, self.now(), body)
         self.events.append(event)
         log_event(event)
+
+    async def commit(self) -> None:
+        """Nothing: `events` is all there is."""
 
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""

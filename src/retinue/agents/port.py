@@ -4,13 +4,13 @@ What comes out of `Agent.run` is a `Reply`: whatever the agent handed back, befo
 boundary turns a reply into a `Result`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import Grants
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body
+from retinue.contract.event import Body, TurnsAdded
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -74,6 +74,7 @@ class RunContext(Protocol):
         parts: What the nodes of its own plan came to, by their ids, when it is called again (`Plan.call_again`);
             None before.
         checkpoint: What the agent notes for itself, as JSON data: still there when it runs again after a question.
+        earlier_turns: What was recorded of conversations with models when this step ran before, in a process that died.
     """
 
     run: str
@@ -85,6 +86,7 @@ class RunContext(Protocol):
     grants: Grants
     parts: Mapping[str, Result] | None
     checkpoint: dict[str, Any]
+    earlier_turns: Sequence[TurnsAdded]
 
     @property
     def workspace(self) -> Workspace:
@@ -97,7 +99,10 @@ class RunContext(Protocol):
 
     @property
     def budget_tracker(self) -> BudgetTracker:
-        """What the models of this run may still spend, shared by all that spend."""
+        """What the models of this run may still spend, shared by all that spend.
+
+        What a call through it took is an event of this node as soon as it is settled.
+        """
         ...
 
     @property
@@ -119,6 +124,10 @@ class RunContext(Protocol):
 
     def emit(self, body: Body) -> None:
         """Record an event of this node."""
+        ...
+
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded: before something that must not happen twice unknown."""
         ...
 
     def now(self) -> int:

@@ -12,12 +12,12 @@ from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import VERSION, TypeAdapter, ValidationError
 
 from retinue.agents.port import Agent, Reply, RunContext
-from retinue.contract.definition import Definition
+from retinue.contract.definition import Definition, Sample
 from retinue.contract.facts import Facts
 from retinue.contract.task import Task
 from retinue.tools.cache_file import code_fingerprint, read_cache_file, write_cache_file
@@ -59,6 +59,15 @@ class LazyAgent:
         """As the agent does; None when it says none of any skill."""
         source_of: Callable[[str], Callable[[Workspace], Facts] | None] | None = getattr(self.agent, "facts", None)
         return None if source_of is None else source_of(skill)
+
+
+def read_skills(module: str) -> dict[str, dict[str, Any]]:
+    """What `skills.json` beside an agent's module has of each of its skills: example requests, and samples."""
+    skills: dict[str, dict[str, list[Any]]] = json.loads(Path(module).with_name("skills.json").read_bytes())
+    return {
+        name: {"examples": one["examples"], "samples": [Sample.model_validate(each) for each in one.get("samples", ())]}
+        for name, one in skills.items()
+    }
 
 
 def lazy_agents(

@@ -41,6 +41,7 @@ VERBS: Final = {
     "serve": "Serve the agents of a folder over HTTP.",
     "keys": "Make, list and revoke the keys of those who call a server.",
     "trust": "Allow the code of a folder's agents to run.",
+    "worker": "Run what `run --detach` has left in the queue.",
     "runs": "List, show, rate and resume past runs.",
     "stats": "Show success rates, costs and times of past runs.",
     "models": "List models, their prices, and whether they are configured.",

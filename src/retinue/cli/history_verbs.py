@@ -73,6 +73,30 @@ def runs_fork() -> None:
     """
 
 
+@runs.command("answer")
+@click.argument("run", shell_complete=lazy("completion:run_ids"))
+@click.argument("words", nargs=-1, metavar="[ANSWER]")
+@click.option("--question", metavar="ID", help="Which of several questions is answered.")
+@implemented_by("runs:answer_run")
+def runs_answer() -> None:
+    r"""Answer a question that RUN waits with, whatever process works on it.
+
+    Without ANSWER you are asked. A run that nobody works on is continued by `retinue worker`, or with
+    `retinue runs resume`.
+
+    \b
+      retinue runs answer 01m8c yes
+    """
+
+
+@runs.command("cancel")
+@click.argument("run", shell_complete=lazy("completion:run_ids"))
+@click.option("--reason", default="", metavar="TEXT", help="Reason, for the history.")
+@implemented_by("runs:cancel_run")
+def runs_cancel() -> None:
+    """Stop RUN, whatever process works on it; what it has finished is kept."""
+
+
 @runs.command("rate")
 @click.argument("run", shell_complete=lazy("completion:run_ids"))
 @click.argument("verdict", type=choice("good", "bad"))

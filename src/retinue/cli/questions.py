@@ -7,7 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 import click
@@ -16,11 +16,12 @@ from retinue.agents.boundary.decode_parameters import decode_parameters
 from retinue.cli.output import echo_err, label, safe, safe_lines
 from retinue.contract import schema
 from retinue.contract.task import Answer, Question
-from retinue.errors import RetinueError
+from retinue.errors import InvalidInput, RetinueError
 
 _TRIES: Final = 3
 _LONGEST: Final = 65_536
-_YES: Final = frozenset({"y", "yes"})
+_YES: Final = frozenset({"y", "yes", "true"})
+_NO: Final = frozenset({"n", "no", "false"})
 
 
 class TerminalAnswerer:
@@ -60,6 +61,25 @@ class TerminalAnswerer:
             except ValueError as error:
                 echo_err(str(error))
         return None
+
+
+def ask_person(question: Question) -> Answer | None:
+    """Ask the person at the terminal; None when nothing was typed."""
+    return asyncio.run(TerminalAnswerer(nullcontext)(question))
+
+
+def answer_in(question: Question, words: str) -> Answer:
+    """The answer that `words` say.
+
+    Raises:
+        InvalidInput: They do not fit the question.
+    """
+    if question.kind == "approval" and words.lower() not in _YES | _NO:
+        raise InvalidInput(f"{words[:80]!r} is neither yes nor no.", hint="Answer `yes` or `no`.")
+    try:
+        return Answer(question_id=question.id, value=_value(question, words))
+    except ValueError as error:
+        raise InvalidInput(str(error), suggestions=question.options) from None
 
 
 def _value(question: Question, line: str) -> object:

@@ -16,7 +16,9 @@ from retinue.cli.app import Exit, for_agent_result, for_result
 from retinue.cli.delivery import Form, deliver
 from retinue.cli.option_chooser import comparison_line
 from retinue.cli.output import (
+    echo,
     echo_err,
+    echo_json,
     first_few,
     json_line,
     json_text,
@@ -45,6 +47,17 @@ FailOn: TypeAlias = Literal["failure", "partial"]
 
 _MAX_SHOWN: Final = 10
 """Warnings that are shown; the rest is counted."""
+
+
+def show_detached(run: str, form: Form) -> int:
+    """Show the id of a run that is left to a worker."""
+    if form.machine:
+        echo_json({"run": run})
+    else:
+        echo(run)
+        if not form.quiet:
+            echo_err(f"`retinue worker` runs it; see it with: retinue runs show {run}")
+    return Exit.OK
 
 
 def show_goal_result(session: FinishedSession, form: Form, *, fail_on: FailOn = "failure") -> Exit:

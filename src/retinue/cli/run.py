@@ -8,8 +8,8 @@ from retinue.cli.delivery import Form, words_of
 from retinue.cli.option_chooser import OptionChooser, with_actuals
 from retinue.cli.plan import load_plan, report_planning, with_context_level
 from retinue.cli.project import Bounds, Project, budget_of
-from retinue.cli.result_output import FailOn, show_goal_result, with_explanation
-from retinue.cli.session import Invocation, StartedRun, open_for_goal, run_session
+from retinue.cli.result_output import FailOn, show_detached, show_goal_result, with_explanation
+from retinue.cli.session import Invocation, StartedRun, open_for_goal, run_session, start_detached
 from retinue.contract.plan import Plan
 from retinue.contract.task import ContextLevel
 from retinue.orchestration.orchestrator import Orchestrator
@@ -26,6 +26,8 @@ def run_goal(
     context: ContextLevel | None,
     fail_on: FailOn | None,
     no_journal: bool,
+    detach: bool,
+    run: str | None,
     choice: str | None,
     bounds: Bounds,
     form: Form,
@@ -34,6 +36,10 @@ def run_goal(
     """Answer GOAL with the available agents, and name the source of each statement."""
     if source is None and not goal:
         raise click.UsageError("Missing argument 'GOAL...'. Give a goal, or a plan with --plan FILE.")
+    if run is not None and not detach:
+        raise click.UsageError("--run names a run that is started with --detach.")
+    if detach and no_journal:
+        raise click.UsageError("A detached run is in the history: --no-journal does not go with --detach.")
     if source == "-" and goal == ("-",):
         raise click.UsageError("The goal and the plan cannot both be read from stdin.")
     text = words_of(goal) if goal else ""
@@ -59,8 +65,10 @@ def run_goal(
         if not chooser.silent:
             report_planning(final_plan)
         final_plan = invocation.record_in(await chooser.with_option(final_plan))
-        return StartedRun(await orchestrator.start(final_plan, budget=budget), final_plan)
+        return StartedRun(await orchestrator.start(final_plan, budget=budget, run=run), final_plan)
 
+    if detach:
+        return show_detached(start_detached(project, start), form)
     recorded = project.settings.get("run.journal") and not no_journal
     session = with_actuals(run_session(project, form, start, recorded=recorded, timeout_s=budget.timeout_s))
     if explain:

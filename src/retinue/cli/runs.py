@@ -1,15 +1,30 @@
 """`retinue runs`: the history of what was asked, what people thought of it, and going on with what ended badly."""
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
+from retinue.cli.app import Exit
 from retinue.cli.ask import with_command
 from retinue.cli.delivery import Form
-from retinue.cli.output import cut_to_screen, echo, echo_err, echo_json, json_text, minute_text, plural, present, safe
-from retinue.cli.project import open_project, report_notes
+from retinue.cli.output import (
+    cut_to_screen,
+    echo,
+    echo_err,
+    echo_json,
+    json_text,
+    label,
+    minute_text,
+    plural,
+    present,
+    safe,
+    safe_lines,
+)
+from retinue.cli.project import Project, open_project, report_notes
+from retinue.cli.questions import answer_in, ask_person
 from retinue.cli.remote import with_remote
 from retinue.cli.result_output import (
     as_document,
@@ -24,6 +39,7 @@ from retinue.cli.result_output import (
     with_explanation,
     write_document,
 )
+from retinue.cli.screen import is_interactive
 from retinue.cli.session import (
     Invocation,
     StartRun,
@@ -35,14 +51,18 @@ from retinue.cli.session import (
     workspace_of,
 )
 from retinue.cli.settings import journal_of, settings_of
+from retinue.contract.event import UsageReported
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
+from retinue.contract.result import Usage
 from retinue.engine.base import RunRecord
+from retinue.engine.ids import CHILD
+from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, ParseError, UnknownName
-from retinue.orchestration.present.numbers import format_duration
+from retinue.orchestration.present.numbers import format_duration, usage_parts
 from retinue.orchestration.run_nodes import event_text
 
 _DAY_NS = 86_400 * 10**9
@@ -74,10 +94,17 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         result, rating = journal.result(record.run), journal.rating(record.run)
         events = journal.events(record.run, limit=-1) if with_events else ()
         plan = _plan(journal, record.run) if result else None
+        questions = journal.questions(record.run) if record.lifecycle == "input_required" else ()
+        spent: Usage | None = None
+        if result is None:  # what a result would say: each model call is told when it is settled
+            runs = (record.run, *journal.find(f"{record.run}{CHILD}"))
+            bodies = [event.body for each in runs for event in journal.events(each, limit=-1)]
+            spent = Usage.total(body.usage for body in bodies if isinstance(body, UsageReported))
         if explain and result and plan:
             result = with_explanation(result, plan, decisions_in(journal.events(record.run, limit=-1)))
     if form.as_json:
         facts = _facts(record) | ({"result": result.to_json()} if result else {})
+        facts |= {"usage": spent.to_json()} if spent else {}
         facts |= {"events": [event.to_json() for event in events]} if with_events else {}
         if rating is not None:
             comment = {"comment": rating.comment} if rating.comment else {}
@@ -96,8 +123,15 @@ def show_run(*, run: str | None, with_events: bool, explain: bool, form: Form) -
         echo(cut_to_screen(f"{offset}  {safe(event.node):<6}  {event.kind:<10}  {safe(event_text(event.body))}"))
     if result is None:
         steps = f"{plural(len(record.finished_steps), 'result')} kept"
+        steps += "".join(f", {part}" for part in usage_parts(spent)) if spent else ""
         if record.stalled:
             echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {record.run}")
+        elif record.lifecycle == "submitted":
+            echo_err(f"It is in the queue; {steps}. `retinue worker` in its folder runs it.")
+        elif record.lifecycle == "input_required":
+            for each in questions:
+                echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}")
+            echo_err(f"It waits for an answer; {steps}. Answer with: retinue runs answer {record.run}")
         else:
             echo_err(f"It is still running; {steps}.")
         return
@@ -138,16 +172,7 @@ def fork_run(
 def _go_on(plan: Plan, start: StartRun, form: Form, workspace: Path | None) -> int:
     """Open what `plan` was run with, and start there."""
     options = invocation_in(plan) or Invocation()
-    folder = workspace or workspace_of(plan)
-    project = open_project(folder, model=options.model or None, runner=options.runner or None, level=options.level)
-    report_notes(project, quiet=form.quiet, as_json=form.machine)
-    project = with_remote(project, options.remote, quiet=form.quiet or form.machine)
-    if options.module:
-        project, _ = with_module(project, options.module)
-    if options.agents:
-        project = project.with_only(options.agents)
-    if options.command:
-        project, _ = with_command(project, options.command)
+    project = open_again(options, workspace or workspace_of(plan), quiet=form.quiet, as_json=form.machine)
     session = run_session(project, form, start, recorded=True)
     if options.verb != "ask":
         return show_goal_result(session, form, fail_on=project.settings.get("run.fail_on"))
@@ -155,6 +180,69 @@ def _go_on(plan: Plan, start: StartRun, form: Form, workspace: Path | None) -> i
     if not (form.quiet or form.machine):
         report_failure(session, code)
     return code
+
+
+def open_again(options: Invocation, folder: Path | None, *, quiet: bool, as_json: bool) -> Project:
+    """The folder as the command saw it that settled `options`."""
+    project = open_project(folder, model=options.model or None, runner=options.runner or None, level=options.level)
+    report_notes(project, quiet=quiet, as_json=as_json)
+    project = with_remote(project, options.remote, quiet=quiet or as_json)
+    if options.module:
+        project, _ = with_module(project, options.module)
+    if options.agents:
+        project = project.with_only(options.agents)
+    if options.command:
+        project, _ = with_command(project, options.command)
+    return project
+
+
+def answer_run(*, run: str, words: tuple[str, ...], question: str | None) -> int:
+    """Answer a question of RUN."""
+    with _journal() as journal:
+        name = find_run(journal, run)
+        pending = [each for each in journal.questions(name) if question in (None, each.question.id)]
+        if not pending:
+            asked = f"called {question[:80]!r} " if question else ""
+            raise UnknownName(
+                f"Run `{name}` has no question {asked}that waits for an answer.",
+                hint=f"See what it waits for: retinue runs show {name}",
+                suggestions=tuple(each.question.id for each in journal.questions(name)),
+            )
+        if not words and not is_interactive():
+            for each in pending:
+                echo_err(f"{safe(each.question.id)}: {safe(each.question.text)}")
+            raise InvalidInput(
+                "No answer was given.", hint=f"Give it behind the run: retinue runs answer {name} ANSWER"
+            )
+        if words and len(pending) > 1:
+            ids = ", ".join(f"`{safe(each.question.id)}`" for each in pending)
+            raise InvalidInput(f"{len(pending)} questions wait.", hint=f"Say which, with --question: {ids}.")
+        for each in pending:
+            answer = answer_in(each.question, " ".join(words)) if words else ask_person(each.question)
+            if answer is not None:
+                journal.answer(each.run, answer)
+                echo_err(f"Answered `{safe(each.question.id)}` of run {name}.")
+        stalled = journal.get(name).stalled
+    if stalled:
+        echo_err(f"Its process has ended. Continue with: retinue runs resume {name}")
+    return Exit.OK
+
+
+def cancel_run(*, run: str, reason: str) -> None:
+    """Stop RUN, whatever process works on it."""
+
+    async def cancel(journal: Journal, name: str) -> None:
+        async with InProcessEngine({}, journal=journal) as engine:
+            await engine.cancel(name, reason=reason or "Stopped with `retinue runs cancel`.")
+
+    with _journal() as journal:
+        name = find_run(journal, run)
+        if journal.get(name).ended_ns is not None:
+            raise InvalidInput(f"Run `{name}` has ended already.", hint=f"See it with: retinue runs show {name}")
+        asyncio.run(cancel(journal, name))
+        journal.flush()
+        ended = journal.get(name).ended_ns is not None
+    echo_err(f"Run {name} is stopped." if ended else f"Run {name} was told to stop.")
 
 
 def rate_run(*, run: str, verdict: Verdict, comment: str) -> None:
@@ -240,4 +328,8 @@ def _state(record: RunRecord) -> tuple[str, str]:
         return "damaged", "red"
     if record.stalled:
         return "stalled", "yellow"
+    if record.lifecycle == "submitted":
+        return "queued", "cyan"
+    if record.lifecycle == "input_required" and record.outcome is None:
+        return "waits for an answer", "yellow"
     return ("working", "cyan") if record.lifecycle == "working" else ending_text(record.outcome)

@@ -30,7 +30,7 @@ from retinue.cli.screen import LineScreen, Screen, is_interactive
 from retinue.cli.settings import journal_of
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
-from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked
+from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked, TurnsAdded
 from retinue.contract.finding import Level
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping, Model
@@ -272,6 +272,22 @@ StartRun: TypeAlias = Callable[[Orchestrator], Awaitable[StartedRun]]
 """Starts the run that a command is about."""
 
 
+def start_detached(project: Project, start: StartRun) -> str:
+    """Leave a run in the queue for a worker of the project's folder; gives its id when that is on the disk."""
+
+    async def main() -> str:
+        with journal_of(project.settings) as journal:
+            place, judge = str(project.root), project.default_tier("medium")
+            opened = open_engine(project, project.workspace, journal=journal, model=judge, place=place, queues=True)
+            async with opened as orchestrator:
+                run = (await start(orchestrator)).run
+            if journal.failure is not None:
+                raise journal.failure
+            return run
+
+    return asyncio.run(main())
+
+
 @dataclass(frozen=True, slots=True)
 class FinishedSession:
     """A run that is over.
@@ -452,7 +468,7 @@ class _RunRelay:
         if isinstance(body, NodeFinished) and not body.result.useful:
             worded = replace(event, body=NodeFinished(reword_result(body.result)))
         self._screen.update(event, self.nodes.apply(worded))
-        if self._lines is not None:
+        if self._lines is not None and not isinstance(body, TurnsAdded):  # whole conversations, for the journal alone
             self._lines.write(f"{json_line(process_cleaner().data(event.to_json()))}\n")
             self._lines.flush()
 

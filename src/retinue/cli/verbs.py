@@ -23,6 +23,8 @@ _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 @click.option("--fail-on", type=choice("failure", "partial"), help="When to exit with status 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
 @options.store_option
+@click.option("--detach", is_flag=True, help="Leave the run to a worker, print its id, and do not wait.")
+@click.option("--run", metavar="ID", help="Id for a detached run; the same id twice is one run.")
 @options.choose_option
 @options.bound_options
 @options.form_options
@@ -45,6 +47,34 @@ def run() -> None:
       retinue run "who changed the parser last, and what does it promise?"
       git log -1 --format=%B | retinue run - --json
       retinue run --plan edited.json --explain
+    """
+
+
+@click.command("worker")
+@click.option(
+    "--workspace", "workspaces", multiple=True, type=click.Path(path_type=Path), metavar="DIR",
+    help="Folder whose runs it takes; repeatable. [default: the current one]",
+)  # fmt: skip
+@click.option("--at-once", type=click.IntRange(min=1), default=4, show_default=True, metavar="N", help="Runs at once.")
+@click.option(
+    "--grace",
+    type=Duration(),
+    default=10.0,
+    metavar="TIME",
+    help="How long runs may go on when it is stopped. [default: 10s]",
+)
+@click.option("--burst", is_flag=True, help="Stop when nothing is left to do.")
+@options.store_option
+@implemented_by("worker:work")
+def worker() -> None:
+    r"""Take detached runs from the queue and run them, until it is stopped.
+
+    It also continues runs of workers that have died, and runs whose questions were answered. Several workers may share
+    one history. Ctrl-C (or SIGTERM) lets runs end for the time of --grace; what still runs then goes back to the queue.
+
+    \b
+      retinue run --detach "what changed last week?"
+      retinue worker --at-once 8
     """
 
 

@@ -251,6 +251,7 @@ class ToolSpec(Model):
         input_schema: A JSON Schema of an object; calls that break it never reach the tool.
         effects: What it may touch outside itself. Empty means it only computes.
         timeout_s: The longest one call may take.
+        idempotent: The same call made twice does no more than once.
     """
 
     name: ToolName
@@ -258,3 +259,9 @@ class ToolSpec(Model):
     input_schema: JsonMapping
     effects: tuple[Effect, ...] = ()
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    idempotent: bool = False
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether a call may be made again when nobody knows whether it was made."""
+        return self.idempotent or set(self.effects) <= {"read"}

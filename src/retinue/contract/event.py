@@ -79,8 +79,25 @@ class ToolCallEvent:
 
 
 @dataclass(slots=True)
+class TurnsAdded:
+    """A conversation with a model went on: what its step needs to continue here when its process has died.
+
+    Attributes:
+        conversation: Tells it from the others of its run.
+        start: How many of the turns that are recorded stay; the new ones follow them.
+        turns: The new ones, as `llm.turns` writes them. Results of tools after results of tools are one turn.
+        notes: What else its agent has to know to continue, since the last such event.
+    """
+
+    conversation: str
+    start: int
+    turns: list[JsonMapping]
+    notes: JsonMapping = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class UsageReported:
-    """Tokens and money spent since the last such event."""
+    """Tokens and money spent since the last such event: by each model call when it is settled, by others at the end."""
 
     usage: Usage
 
@@ -134,6 +151,7 @@ Body: TypeAlias = (
     | Message
     | TextDelta
     | ToolCallEvent
+    | TurnsAdded
     | UsageReported
     | AttemptRetried
     | QuestionAsked
@@ -193,6 +211,7 @@ KINDS: dict[type[Body], str] = {
     Message: "message",
     TextDelta: "text_delta",
     ToolCallEvent: "tool_call",
+    TurnsAdded: "turns",
     UsageReported: "usage",
     AttemptRetried: "retried",
     QuestionAsked: "asked",

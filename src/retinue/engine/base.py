@@ -205,6 +205,13 @@ class WorkflowScope(Protocol):
         """
         ...
 
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded. Allowed inside steps too.
+
+        Worth its time before something that must not happen twice unknown.
+        """
+        ...
+
     async def now(self) -> int:
         """Nanoseconds since 1970 UTC; the same value on a replay."""
         ...
@@ -237,10 +244,11 @@ class Engine(Protocol):
         owner: str = "",
         labels: Mapping[str, str] | None = None,
     ) -> str:
-        """Start a run for `owner` and give its id. The same `run` twice is one run.
+        """Start a run for `owner` and give its id, when its start is recorded. The same `run` twice is one run.
 
         Raises:
             UnknownName: No workflow is registered under that name.
+            InvalidInput: `run` cannot be an id or is that of another goal, or the payload is not JSON data.
         """
         ...
 
@@ -249,6 +257,8 @@ class Engine(Protocol):
 
         Raises:
             UnknownName: There is no such run.
+            Unavailable: Its process died before it ended, or another process has taken it over.
+            ParseError: Its record cannot be read; the same holds for `events`, `questions`, `get`, `payload`, `resume`.
         """
         ...
 
@@ -265,10 +275,11 @@ class Engine(Protocol):
         ...
 
     async def answer(self, run: str, answer: Answer) -> None:
-        """Answer a pending question of a run. The same answer twice is one answer.
+        """Answer a pending question of a run, whoever works on it. The same answer twice is one answer.
 
         Raises:
-            UnknownName: There is no such pending question; the pending ones are listed.
+            UnknownName: There is no such run, or no such pending question; the pending ones are listed.
+            InvalidInput: The answer does not fit its question, or the question has another answer already.
         """
         ...
 
@@ -282,7 +293,13 @@ class Engine(Protocol):
         ...
 
     async def cancel(self, run: str, *, reason: str = "") -> None:
-        """Stop a run, without waiting for its end. Its result is `canceled` and keeps what was finished."""
+        """Stop a run, whoever works on it, without waiting for its end.
+
+        Its result is `canceled` and keeps what was finished.
+
+        Raises:
+            UnknownName: There is no such run.
+        """
         ...
 
     async def list(self, *, limit: int = 50, where: RunFilter = ...) -> Sequence[RunRecord]:

@@ -25,6 +25,34 @@ _MAX_THREADS: Final = 64
 _IDLE_S: Final = 5.0
 
 
+class CallQueue:
+    """Calls functions in an event loop, in the order in which any thread hands them in.
+
+    Args:
+        loop: The loop; what is handed in after it was closed is not called.
+    """
+
+    __slots__ = ("_calls", "_is_scheduled", "_loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._calls: deque[Callable[[], None]] = deque()
+        self._is_scheduled = False
+
+    def put(self, call: Callable[[], None]) -> None:
+        """Call `call` soon; to hand in many costs the loop one awakening."""
+        self._calls.append(call)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            with suppress(RuntimeError):  # it is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        self._is_scheduled = False
+        while self._calls:
+            self._calls.popleft()()
+
+
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run `function` in a daemon thread, with the caller's context variables, and await what it returns.
 

@@ -25,6 +25,7 @@ from retinue.contract.event import (
     QuestionAsked,
     TextDelta,
     ToolCallEvent,
+    TurnsAdded,
     UsageReported,
 )
 from retinue.contract.model import JsonMapping, Model
@@ -162,13 +163,14 @@ def _parse_model(kind: type[N], text: str) -> N:
         raise ParseError(f"The text is not a `{kind.__name__}`.", detail={"reason": str(error)[:500]}) from error
 
 
-_Form = Literal["text", "count", "number", "flag", "object"]
+_Form = Literal["text", "count", "number", "flag", "object", "list"]
 _FORMS: Final[dict[_Form, tuple[type, ...]]] = {
     "text": (str,),
     "count": (int,),
     "number": (int, float),
     "flag": (bool,),
     "object": (dict,),
+    "list": (list,),
 }
 
 
@@ -195,6 +197,7 @@ _READERS: Final[dict[str, Callable[[str], Body]]] = {
     "message": _fields_reader(Message, text="text", level="text"),
     "text_delta": _fields_reader(TextDelta, text="text"),
     "tool_call": _fields_reader(ToolCallEvent, tool="text", duration_ns="count", failed="flag", about="text"),
+    "turns": _fields_reader(TurnsAdded, conversation="text", start="count", turns="list", notes="object"),
     "retried": _fields_reader(AttemptRetried, code="text", message="text", wait_s="number"),
     "usage": lambda text: UsageReported(_parse_model(Usage, text)),
     "asked": lambda text: QuestionAsked(_parse_model(Question, text)),

@@ -19,7 +19,7 @@ from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, Capabilities, PendingQuestion, RunFilter, RunRecord, Workflow
-from retinue.engine.blocking import in_thread, retire_idle_threads
+from retinue.engine.blocking import CallQueue, in_thread, retire_idle_threads
 from retinue.engine.event_codec import text_of
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
@@ -55,10 +55,15 @@ class InProcessEngine:
             resuming the run.
         approval_timeout_s: How long an approval waits. Then it is denied.
         on_close: What history says of a run that is stopped by leaving the context: that it was canceled, or nothing,
-            as if the process had died; then it can be resumed.
+            as if the process had died; then it can be resumed. With `hand_over` it goes back to the queue.
+        place: Runs of this place are taken from the queue, and what is started here without being run goes there.
+        queues: What is started is left to a worker of `place`.
+        parks: A run that only waits for answers is let go of; a worker goes on with it when it is answered.
 
     Attributes:
         journal: Where history is kept, if it is.
+        in_loop: Calls a function in the engine's loop, after those that were handed in before; from any thread.
+        early_answers: What was answered before this process went on with the run that asks, by run and question.
     """
 
     def __init__(
@@ -76,7 +81,10 @@ class InProcessEngine:
         max_events: int | None = None,
         answer_timeout_s: float | None = None,
         approval_timeout_s: float | None = None,
-        on_close: Literal["cancel", "leave"] = "cancel",
+        on_close: Literal["cancel", "leave", "hand_over"] = "cancel",
+        place: str = "",
+        queues: bool = False,
+        parks: bool = False,
     ) -> None:
         self.capabilities = Capabilities(durable=journal is not None)
         self.journal, self.answerer, self.waits_for_answers = journal, answerer, waits_for_answers
@@ -87,19 +95,22 @@ class InProcessEngine:
         self.answer_timeout_s, self.approval_timeout_s = answer_timeout_s, approval_timeout_s
         self.max_events = max_events
         self._keep, self._keep_bytes, self._on_close = max(keep, 0), keep_bytes, on_close
+        self.parks = parks and journal is not None and answer_timeout_s is None and approval_timeout_s is None
+        self._place, self._queues = place, queues
         self._runs: dict[str, LiveRun] = {}
         self._ended: deque[tuple[str, int]] = deque()
         self._ended_bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changing = asyncio.Lock()
-        self._committed: deque[Callable[[], None]] = deque()
-        self._is_handing_on = False
+        self.in_loop: Callable[[Callable[[], None]], None] = _refuse
         self._mail: asyncio.Task[None] | None = None
+        self.early_answers: dict[tuple[str, str], Answer] = {}
 
     async def __aenter__(self) -> Self:
         if self._loop is not None:
             raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
         self._loop = asyncio.get_running_loop()
+        self.in_loop = CallQueue(self._loop).put
         self._changing = asyncio.Lock()
         self.thread = threading.get_ident()
         if self.journal is not None:
@@ -107,8 +118,10 @@ class InProcessEngine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for run in self._runs.values() if self._on_close == "leave" else ():
+        for run in [run for run in self._runs.values() if self._on_close != "cancel" and not run.log.closed]:
             run.log.silent = True  # what follows is not recorded
+            if self._on_close == "hand_over" and self.journal is not None and run.parent is None:
+                self.journal.release(run.run, run.log.history.epoch, _ignore)
         try:
             while tasks := [run.task for run in self._runs.values() if run.task is not None]:
                 for run in tuple(self._runs.values()):
@@ -152,18 +165,23 @@ class InProcessEngine:
         history = RunHistory(
             run or self._ids.new(), workflow, payload, label, self.clock(), owner=owner, labels=dict(labels or {})
         )
-        if run is None:
+        history.place = self._place
+        if self._queues:
+            await self._ask_journal(lambda journal: journal.begin_once(history, queued=True))
+        elif run is None:
             committed = self._open_loop.create_future()
             if self.journal is None:
                 committed.set_result(None)
             else:
-                self.journal.begin(history, lambda _: self.after_commit(partial(_settle, committed)))
+                self.journal.begin(history, lambda _: self.in_loop(partial(_settle, committed)))
             self._launch(self._live(history))
             await committed
+        else:
+            async with self._changing:  # so that a second start of the same run finds the first
+                if self._runs.get(run) is None and await self._begin_once(history):
+                    self._launch(self._live(history))
+        if run is None:
             return history.run
-        async with self._changing:  # so that a second start of the same run finds the first
-            if self._runs.get(run) is None and await self._begin_once(history):
-                self._launch(self._live(history))
         if (first := await self._find_history(run)).label != label:
             raise InvalidInput(
                 f"There is a run `{run}` already, for another goal: {first.label[:80]!r}.",
@@ -173,17 +191,10 @@ class InProcessEngine:
         return run
 
     async def result(self, run: str) -> Result:
-        """See `Engine.result`. A run of another process is waited for too.
-
-        Raises:
-            UnknownName: There is no such run.
-            RunTakenOver: It ran here, and another process has taken it over.
-            Unavailable: Its process died before it ended.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.result`. A run of another process is waited for too."""
         live = self._runs.get(run)
-        if live is not None:
-            return await live.wait()
+        if live is not None and (result := await live.wait()) is not None:
+            return result
         record = await self.get(run)
         while record.ended_ns is None:
             if record.stalled:
@@ -195,19 +206,23 @@ class InProcessEngine:
             raise unknown_run(run, list(self._runs))
         return result
 
-    async def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncGenerator[Event, None]:
-        """See `Engine.events`. A run of another process is followed too, until it ends or its process is gone.
+    async def wait_here(self, run: str) -> Result | None:
+        """Wait as long as a run is worked on here; gives its result, or None when it was let go of.
 
         Raises:
-            UnknownName: There is no such run.
-            ParseError: Its record cannot be read.
+            RunTakenOver: Another process has taken it over.
         """
+        live = self._runs.get(run)
+        return await live.wait() if live is not None else None
+
+    async def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncGenerator[Event, None]:
+        """See `Engine.events`. A run of another process is followed too, until it ends or its process is gone."""
         live = self._runs.get(run)
         if live is not None:
             async for event in live.log.follow(after, live=follow):
                 yield event
                 after = event.sequence
-            if live.loss is None:
+            if live.loss is None and not live.is_parked:
                 return
 
         def next_events(journal: "Journal") -> Sequence[Event]:
@@ -224,24 +239,14 @@ class InProcessEngine:
             await asyncio.sleep(_POLL_S)
 
     async def questions(self, run: str) -> Sequence[PendingQuestion]:
-        """See `Engine.questions`. Of a run whose process died, those it has left open.
-
-        Raises:
-            UnknownName: There is no such run.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.questions`. Of a run whose process died, those it has left open."""
         if (live := self._runs.get(run)) is not None and live.result is None:
             return live.questions
         await self.get(run)
         return await self._ask_journal(lambda journal: journal.questions(run)) if self.journal is not None else []
 
     async def answer(self, run: str, answer: Answer) -> None:
-        """See `Engine.answer`. A run of another process is answered too, and one whose process died: when it goes on.
-
-        Raises:
-            UnknownName: There is no such run, or no such pending question; the pending ones are listed.
-            InvalidInput: The answer does not fit its question, or the question has another answer already.
-        """
+        """See `Engine.answer`. A run of another process is answered too, and one whose process died."""
         live = self._runs.get(run)
         if self.journal is not None and self.journal.failure is None:
             await self._ask_journal(lambda journal: journal.answer(run, answer))
@@ -249,7 +254,7 @@ class InProcessEngine:
             raise unknown_run(run, list(self._runs))
         else:
             live.check_answer(answer)
-        if live is not None:
+        if live is not None and not live.log.silent:
             live.take_answer(answer)
 
     async def post(self, run: str, answer: Answer) -> bool:
@@ -265,13 +270,7 @@ class InProcessEngine:
         return True
 
     async def add_event(self, run: str, body: Body) -> None:
-        """See `Engine.add_event`.
-
-        Raises:
-            UnknownName: There is no such run.
-            Unavailable: Another process works on the run.
-            InvalidInput: `body` is not JSON data.
-        """
+        """See `Engine.add_event`."""
         if (live := self._runs.get(run)) is not None:
             committed = self._open_loop.create_future()
             live.log.record(body, is_late=True, then=partial(_settle, committed))
@@ -282,11 +281,7 @@ class InProcessEngine:
             await self._ask_journal(lambda journal: journal.add_event(run, body, self.clock()))
 
     async def cancel(self, run: str, *, reason: str = "") -> None:
-        """See `Engine.cancel`. Does not wait for the end; `result` does. An ended run stays as it is.
-
-        Raises:
-            UnknownName: There is no such run.
-        """
+        """See `Engine.cancel`. Does not wait for the end; `result` does. An ended run stays as it is."""
         if (live := self._runs.get(run)) is not None:
             self._stop_run(live, reason)
             return
@@ -294,18 +289,27 @@ class InProcessEngine:
             record = await self.get(run)
             if record.ended_ns is not None:
                 return
-            if not record.stalled and record.lifecycle != "submitted":
+            try:
+                await self._end_dead(run, canceled_result(run, record.workflow, reason))
+            except InvalidInput:  # another process works on it
                 await self._ask_journal(lambda journal: journal.cancel(run, reason))
-                return
-            dead = self._live(await self._taken_over(await self._find_history(run)))
-            self._end(dead, canceled_result(run, record.workflow, reason))
 
-    async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
-        """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`.
+    async def fail(self, run: str, error: RetinueError) -> None:
+        """End a run that no process works on as failed.
 
         Raises:
-            InvalidInput: `where.after` is not a cursor.
+            UnknownName: There is no such run.
+            InvalidInput: Another process works on it.
         """
+        async with self._changing:
+            await self._end_dead(run, failure_result(run, (await self.get(run)).workflow, error))
+
+    async def _end_dead(self, run: str, result: Result) -> None:
+        dead = self._live(await self._taken_over(await self._find_history(run)))
+        self._end(dead, result)
+
+    async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
+        """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
         position = where.position
         records = [
             record
@@ -330,12 +334,7 @@ class InProcessEngine:
         return sum(run.called(where.agent) for run in runs)
 
     async def get(self, run: str, *, owner: str | None = None) -> RunRecord:
-        """See `Engine.get`.
-
-        Raises:
-            UnknownName: There is no such run; near names are suggested, unless an owner is given.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.get`."""
         live = self._runs.get(run)
         if live is not None and owner in (None, live.log.history.owner):
             return live.describe()
@@ -366,18 +365,16 @@ class InProcessEngine:
             self._workflow(history.workflow)
             history = await self._taken_over(history)
             live_run = self._live(history)
-            live_run.origin = run
-            result_count = live_run.adopt(history)
-            self._launch(live_run, f"Going on: {_count_phrase(result_count)} kept.")
+            if history.events:
+                live_run.origin = run
+                self._launch(live_run, f"Going on: {_count_phrase(live_run.adopt(history))} kept.")
+            else:  # it was in the queue
+                self._launch(live_run)
+            self.look_for_mail()  # it may have been told to stop
         return run
 
     async def fork(self, run: str, *, without: Sequence[str] = (), payload: JsonMapping | None = None) -> str:
-        """See `Engine.fork`.
-
-        Raises:
-            UnknownName: There is no such run, or it has finished no such step; or its workflow is not known here.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.fork`."""
         source = await self._find_history(run)
         self._workflow(source.workflow)
         results = source.kept_results()
@@ -398,12 +395,7 @@ class InProcessEngine:
         return copy.run
 
     async def payload(self, run: str) -> JsonMapping:
-        """See `Engine.payload`.
-
-        Raises:
-            UnknownName: There is no such run.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.payload`."""
         return (await self._find_history(run)).payload
 
     # Within
@@ -499,7 +491,7 @@ class InProcessEngine:
             parent, name = run.parent
             run.parent = None
             parent.deliver(name, result)
-        if run.loss is not None:  # its history is no longer made here
+        if run.loss is not None or run.is_parked:  # its history is no longer made here
             del self._runs[run.run]
             return result
         size = 0 if self._keep_bytes is None else sum(len(text_of(event.body)) for event in run.events)
@@ -610,6 +602,9 @@ class InProcessEngine:
         run = history.run
         try:
             history.epoch = await self._ask_journal(lambda journal: journal.take_over(run))
+            for mail in await self._ask_journal(lambda journal: journal.mail([run])):
+                if mail.answer is not None:
+                    self.early_answers[mail.run, mail.answer.question_id] = mail.answer
             # Somebody may have worked on it since it was read.
             return await self._ask_journal(lambda journal: journal.history(run))
         except (InvalidInput, ParseError):
@@ -617,24 +612,18 @@ class InProcessEngine:
         except RetinueError:  # as above
             return history
 
-    def after_commit(self, then: Callable[[], None]) -> None:
-        """Call `then` in the loop, after what was committed before. Called from the journal's thread."""
-        self._committed.append(then)
-        if not self._is_handing_on and (loop := self._loop) is not None:
-            self._is_handing_on = True
-            with suppress(RuntimeError):  # it is closed: nobody waits any more
-                loop.call_soon_threadsafe(self._hand_on)
-
-    def _hand_on(self) -> None:
-        self._is_handing_on = False
-        while self._committed:
-            self._committed.popleft()()
+    def consider_parking(self, run: LiveRun) -> None:
+        """Let go of the run that `run` belongs to, if it only waits for people."""
+        while run.parent is not None:
+            run = run.parent[0]
+        if run.waits_for_people and self.journal is not None:
+            run.park()
+            release = partial(self._stop_run, run, "")
+            self.journal.release(run.run, run.log.history.epoch, lambda _: self.in_loop(release), parked=True)
 
     def look_for_mail(self) -> None:
         """See what other processes have left for the runs here. Called from any thread."""
-        if (loop := self._loop) is not None:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._read_mail)
+        self.in_loop(self._read_mail)
 
     def _read_mail(self) -> None:
         if self._loop is not None and (self._mail is None or self._mail.done()):
@@ -648,7 +637,7 @@ class InProcessEngine:
             return
         with suppress(RetinueError):
             for mail in await self._ask_journal(lambda journal: journal.mail(runs)):
-                if (live := self._runs.get(mail.run)) is None or live.log.closed:
+                if (live := self._runs.get(mail.run)) is None or live.log.closed or live.log.silent:
                     continue
                 if mail.answer is None:
                     self._stop_run(live, mail.reason)
@@ -669,10 +658,7 @@ class InProcessEngine:
                 if run.parent is None:
                     run.log.record(Message(_unrecorded_message(failure), "warning"))
 
-        loop = self._loop
-        if loop is not None:
-            with suppress(RuntimeError):  # it is closed: there is no run left to tell
-                loop.call_soon_threadsafe(broadcast)
+        self.in_loop(broadcast)
 
     def _fence(self, loss: RunTakenOver) -> None:
         """Stop a run, and its child runs, without a further word about it."""
@@ -682,6 +668,14 @@ class InProcessEngine:
                 run.fence(loss)
         if (run := self._runs.get(name)) is not None and run.loss is loss:
             self._stop_run(run, loss.message)
+
+
+def _refuse(_: Callable[[], None]) -> None:
+    """No loop is there yet to call anything in."""
+
+
+def _ignore(_: RetinueError | None) -> None:
+    """It is enough that it is recorded."""
 
 
 def _settle(future: "asyncio.Future[None]", *_: object) -> None:

@@ -15,7 +15,7 @@ from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
 from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, storable
+from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, ToDo, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
 from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_ratings, write_rating
 from retinue.engine.store import INSERT_EVENT, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
@@ -91,21 +91,23 @@ class Journal:
     # never will be.
 
     def begin(self, history: RunHistory, then: Then | None = None) -> None:
-        """Record that a run begins, and what is already in its history.
+        """Record that a run begins here, and what is already in its history.
 
         Raises:
             InvalidInput: Its payload is not JSON data.
         """
         self._writer.append(self._first_entry(history, then))
 
-    def begin_once(self, history: RunHistory) -> bool:
+    def begin_once(self, history: RunHistory, *, queued: bool = False) -> bool:
         """The same for a run whose id a caller chose; False when there is such a run already. Waits for the disk.
+
+        With `queued` nobody works on it yet: a worker of its place takes it.
 
         Raises:
             InvalidInput: Its payload is not JSON data.
             RetinueError: The store cannot be written.
         """
-        entry = self._first_entry(history)
+        entry = self._first_entry(history, queued=queued)
         if entry.start is None:  # it always has one
             raise InvalidInput("A run without a start.")
         start = entry.start
@@ -132,11 +134,11 @@ class Journal:
         owner = self._store.owner()
 
         def change_owner(connection: Connection) -> int:
-            query = f"SELECT epoch, attempts FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            query = f"SELECT epoch, attempts, status FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
             if (before := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
             record = self._reader(connection).record(run)
-            if record.ended_ns is None and not record.stalled and record.lifecycle != "submitted":
+            if before[2] == "working" and record.ended_ns is None and not record.stalled:
                 raise InvalidInput(
                     f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
@@ -151,6 +153,18 @@ class Journal:
             return epoch
 
         return self._writer.call(change_owner)
+
+    def release(self, run: str, epoch: int, then: Then, *, parked: bool = False) -> None:
+        """Record that this process works on `run` no more: a worker of its place goes on with it.
+
+        With `parked` that is when one of its questions is answered, which may have been just now.
+        """
+        status, values = "'queued'", ()
+        if parked:
+            status = f"CASE WHEN EXISTS (SELECT 1 FROM inbox WHERE {_MINE}) THEN 'queued' ELSE 'input_required' END"  # noqa: S608
+            values = (run, run + CHILD, run + AFTER_CHILD)
+        statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0 WHERE run = ?"  # noqa: S608 - ours
+        self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))
 
     def go_on(self, run: str, epoch: int) -> None:
         """Record that this process continues a child run of a run that it works on at `epoch`."""
@@ -194,6 +208,10 @@ class Journal:
 
         self._writer.call(insert)
 
+    def commit(self, run: str, epoch: int, then: Then) -> None:
+        """Only call `then`, when everything recorded so far is on the disk, or never will be."""
+        self._writer.append(Entry(_root(run), epoch, (), then=then))
+
     def note(self, run: str, number: int, note: Note, at_ns: int, epoch: int = 1) -> None:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
@@ -223,6 +241,7 @@ class Journal:
                 raise unknown_question(run, answer.question_id, tuple(pending))
             check_answer(pending[answer.question_id], answer)
             values = (run, "answer", question, text)
+            connection.execute(_WAKE, (_root(run),))
             if connection.execute(_POST, values).rowcount < 1:
                 query = "SELECT body FROM inbox WHERE run = ? AND kind = ? AND question = ?"
                 if connection.execute(query, values[:3]).fetchone() != (text,):
@@ -253,6 +272,14 @@ class Journal:
             return [mail for run in runs for mail in reader.mail(run)]
 
         return self._read(read, [])
+
+    def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
+        """The runs that a worker of `places` can go on with, the oldest first: from the queue, and those of the dead.
+
+        Raises:
+            RetinueError: The store itself cannot be read.
+        """
+        return self._read(lambda reader: reader.to_do(places, limit), ())
 
     # Reading
 
@@ -440,7 +467,7 @@ class Journal:
 
     # Within
 
-    def _first_entry(self, history: RunHistory, then: Then | None = None) -> Entry:
+    def _first_entry(self, history: RunHistory, then: Then | None = None, *, queued: bool = False) -> Entry:
         run, at_ns = history.run, history.started_ns
         facts = {
             "workflow": history.workflow,
@@ -449,8 +476,10 @@ class Journal:
             **({"for": history.owner} if history.owner else {}),
             **({"labels": dict(history.labels)} if history.labels else {}),
         }
-        start = (run, run[::-1], history.parent, at_ns, storable(history.owner), "working", "", 0, self._store.owner())
-        start += (history.epoch, 1, RUN_FORMAT, 0, encode_data(facts), encode_data(history.payload))
+        status, worker = ("queued", "") if queued else ("working", self._store.owner())
+        start = (run, run[::-1], history.parent, at_ns, storable(history.owner), status, storable(history.place), 0)
+        start += (worker, history.epoch, 0 if queued else 1, RUN_FORMAT, 0, encode_data(facts))
+        start += (encode_data(history.payload),)
         rows: list[Row] = [_event_row(event) for event in history.events]
         for number, (kind, value) in enumerate(history.notes, 1):
             rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
@@ -477,6 +506,7 @@ _Statement: TypeAlias = tuple[str, Sequence[object]]
 _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
+_WAKE: Final = "UPDATE runs SET status = 'queued' WHERE run = ? AND status = 'input_required'"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
 

@@ -15,7 +15,7 @@ from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
 from retinue.engine.event_codec import decode, head_of, read_data, read_object
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.run_history import Note, RunHistory, Value, pending_questions
-from retinue.engine.store import Connection, Store
+from retinue.engine.store import RUN_FORMAT, Connection, Store
 from retinue.errors import ParseError
 
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
@@ -43,6 +43,19 @@ class Mail(NamedTuple):
     run: str
     answer: Answer | None
     reason: str = ""
+
+
+class ToDo(NamedTuple):
+    """A run that a worker can go on with.
+
+    Attributes:
+        place: Where it belongs.
+        attempts: How often a process has begun to work on it and died.
+    """
+
+    run: str
+    place: str
+    attempts: int
 
 
 class JournalReader:
@@ -111,6 +124,23 @@ class JournalReader:
         return [
             PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
         ]
+
+    def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
+        """The runs of `places` that are in the queue, or whose process died, the oldest first."""
+        query = (
+            "SELECT run, place, attempts, status, owner FROM runs WHERE place <> '' AND status <> 'ended'"
+            " AND status IN ('queued', 'working') AND format <= ? ORDER BY started_ns, run"
+        )
+        rows = [row for row in self._rows(query, RUN_FORMAT) if row[1] in places]
+        waiting: list[ToDo] = []
+        for run, place, attempts, status, owner in rows:
+            if status == "working" and owner not in self._alive:
+                self._alive[owner] = self._store.is_alive(owner, self.connection)
+            if status == "queued" or not self._alive[owner]:
+                waiting.append(ToDo(run, place, attempts))
+            if len(waiting) == limit:
+                break
+        return waiting
 
     def pending(self, run: str) -> dict[str, Question]:
         """What `run` itself has asked and nobody has answered, by the id of the question."""
@@ -232,8 +262,8 @@ class JournalReader:
                 ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
         alive = True
-        if ended_ns is None and status == "queued":
-            lifecycle = "submitted"
+        if ended_ns is None and status in {"queued", "input_required"}:
+            lifecycle = "submitted" if status == "queued" else "input_required"
         elif ended_ns is None:
             if owner not in self._alive:
                 self._alive[owner] = self._store.is_alive(owner, self.connection)

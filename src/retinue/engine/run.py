@@ -25,6 +25,8 @@ from retinue.contract.event import (
     NodeStarted,
     QuestionAnswered,
     QuestionAsked,
+    TurnsAdded,
+    UsageReported,
 )
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
@@ -138,7 +140,7 @@ def _wake(waiters: Sequence["asyncio.Future[None]"]) -> None:
             waiter.set_result(None)
 
 
-_ESSENTIAL: Final = (NodeStarted, NodeFinished, QuestionAsked, QuestionAnswered)
+_ESSENTIAL: Final = (NodeStarted, NodeFinished, QuestionAsked, QuestionAnswered, TurnsAdded, UsageReported)
 """What resuming and following a run depend on."""
 
 
@@ -204,7 +206,7 @@ class Log:
         on_commit: Then | None = None
         if then is not None:
             self._uncommitted.append(event.sequence)
-            on_commit = lambda _: self._host.after_commit(partial(self._hand_on, event, then))  # noqa: E731
+            on_commit = lambda _: self._host.in_loop(partial(self._hand_on, event, then))  # noqa: E731
         try:
             journal.record(event, self.history.epoch, on_commit)
         except InvalidInput as error:
@@ -266,6 +268,7 @@ class LiveRun:
         task: What runs its workflow.
         result: Present when it has ended, and its end is in the journal.
         loss: Why nothing of it may be told any more: another process works on it.
+        is_parked: It is let go of: a worker goes on with it when it is answered.
         reason: Why it was told to stop, if it was.
         timer: Kills it when it keeps running after that.
         closing: Its workflow has returned.
@@ -273,8 +276,8 @@ class LiveRun:
 
     __slots__ = (
         "_committing", "_host", "_launch_child", "_loop", "_names", "_open", "_questions", "_ready", "_replay",
-        "_stop_run", "_stop_timers", "_waiter", "_waiters", "closing", "log", "loss", "origin", "parent", "past",
-        "reason", "result", "run", "task", "timer", "without",
+        "_stop_run", "_stop_timers", "_waiter", "_waiters", "closing", "is_parked", "log", "loss", "origin",
+        "parent", "past", "reason", "result", "run", "task", "timer", "without",
     )  # fmt: skip
 
     def __init__(
@@ -287,6 +290,7 @@ class LiveRun:
         self.run = history.run
         self.log = Log(history, host)
         self.loss: RunTakenOver | None = None
+        self.is_parked = False
         self.origin = ""
         self.past: RunHistory | None = None
         self.without: Sequence[str] = ()
@@ -347,10 +351,11 @@ class LiveRun:
             return
         self._questions[name] = question
         self._open[name] = None
-        if self._replay is not None and self._replay.asks_again(name, question):
-            self._host.look_for_mail()  # it may have been answered before this process took the run over
-        else:
+        if self._replay is None or not self._replay.asks_again(name, question):
             self.log.record(QuestionAsked(question), name)
+        if (answer := self._host.early_answers.pop((self.run, question.id), None)) is not None:
+            self._resolve_question(name, answer)
+            return
         if self._host.answerer is not None:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
@@ -370,6 +375,8 @@ class LiveRun:
                     hint="The workflow must start a step before it waits.",
                 )
             self._waiter = self._loop.create_future()
+            if self._host.parks:
+                self._host.consider_parking(self)
             try:
                 await self._waiter
             finally:
@@ -399,6 +406,14 @@ class LiveRun:
         if replay is not None and asyncio.current_task() is self.task and replay.repeats(body, node, attempt):
             return
         self.log.record(body, node, attempt)
+
+    async def commit(self) -> None:
+        """See `Scope.commit`."""
+        if self._host.journal is not None and not self.log.silent:
+            committed = self._loop.create_future()
+            settle = partial(_wake, (committed,))
+            self._host.journal.commit(self.run, self.log.history.epoch, lambda _: self._host.in_loop(settle))
+            await committed
 
     async def now(self) -> int:
         """See `Scope.now`."""
@@ -451,13 +466,13 @@ class LiveRun:
         """Its result, when it was stopped before it gave one."""
         return canceled_result(self.run, self.log.history.workflow, self.reason or "The run was stopped.")
 
-    async def wait(self) -> Result:
-        """Wait until it has ended, and its end is in the journal.
+    async def wait(self) -> Result | None:
+        """Wait until it has ended, and its end is in the journal; None when it was let go of.
 
         Raises:
             RunTakenOver: Another process works on it.
         """
-        while self.result is None and self.loss is None:
+        while self.result is None and self.loss is None and not (self.is_parked and self.log.closed):
             waiter = self._loop.create_future()
             self._waiters.append(waiter)
             try:
@@ -465,9 +480,25 @@ class LiveRun:
             finally:
                 if waiter in self._waiters:  # cancelled, and the run has not ended in the same moment
                     self._waiters.remove(waiter)
-        if self.result is None or self.loss is not None:
-            raise self.loss or InternalError(f"The run `{self.run}` has ended without a result.")
-        return self.result
+        if self.loss is not None:
+            raise self.loss
+        return None if self.is_parked else self.result
+
+    @property
+    def waits_for_people(self) -> bool:
+        """Whether everything that it and its child runs wait for is an answer."""
+        return (
+            self._waiter is not None
+            and not (self._ready or self._committing)
+            and bool(self._open)
+            and all(one is None or (isinstance(one, LiveRun) and one.waits_for_people) for one in self._open.values())
+        )
+
+    def park(self) -> None:
+        """Record and tell nothing more, as somebody else will go on; neither do its child runs."""
+        for child in self.children:
+            child.park()
+        self.is_parked = self.log.silent = True
 
     def fence(self, loss: RunTakenOver) -> None:
         """Another process works on it: record and tell nothing more."""

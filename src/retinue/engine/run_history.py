@@ -11,7 +11,16 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
-from retinue.contract.event import KINDS, Body, Event, NodeFinished, NodeStarted, QuestionAnswered, QuestionAsked
+from retinue.contract.event import (
+    KINDS,
+    Body,
+    Event,
+    NodeFinished,
+    NodeStarted,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnsAdded,
+)
 from retinue.contract.fault import Fault
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result, Warned
@@ -85,6 +94,7 @@ class RunHistory:
 
     Attributes:
         epoch: How often a process has begun to work on it; of a child run, on the run it belongs to.
+        place: Where it is to run, when any worker there may take it; "" when whoever starts it runs it.
     """
 
     run: str
@@ -98,6 +108,7 @@ class RunHistory:
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     epoch: int = 1
+    place: str = ""
 
     def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
@@ -141,6 +152,7 @@ class RunHistory:
         copy = replace(
             self, run=run, started_ns=started_ns, parent=parent, events=[], notes=list(self.notes), epoch=epoch
         )
+        copy.place = ""
         copy.events.append(Event(run, "", 0, 1, started_ns, NodeStarted(instruction=self.label)))
         for event in self.events:
             if event.node in names and isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered):
@@ -176,7 +188,7 @@ class HistoryReplay:
         self._event_counts = Counter(
             _key(event.body, event.node, event.attempt)
             for event in history.events
-            if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered)
+            if not isinstance(event.body, NodeFinished | QuestionAsked | QuestionAnswered | TurnsAdded)
         )
         self._questions = pending_questions(history.events)
         self._renewed = False

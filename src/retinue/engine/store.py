@@ -47,10 +47,11 @@ TABLES: Final = (
     "CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_person ON runs (started_for, started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_end ON runs (reversed)",
-    "CREATE INDEX IF NOT EXISTS runs_to_do ON runs (priority, started_ns) WHERE status = 'queued'",
+    "CREATE INDEX IF NOT EXISTS runs_to_do ON runs (status, started_ns) WHERE place <> '' AND status <> 'ended'",
     "CREATE INDEX IF NOT EXISTS tags_by_value ON tags (name, value)",
 )
-"""`tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
+"""A run's `status` is `queued`, `working`, `input_required` (nobody works on it until it is answered) or `ended`.
+`tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
 
 INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 INSERT_EVENT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"

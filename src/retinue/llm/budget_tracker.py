@@ -4,8 +4,9 @@ Before each call its whole possible size is held; afterwards what it really took
 several conversations of one run can share a tracker and never spend more than there is, together.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from retinue.contract.old_names import with_old_names
 from retinue.contract.result import Usage
@@ -13,6 +14,9 @@ from retinue.errors import BudgetExceeded
 
 if TYPE_CHECKING:
     from asyncio import Future
+
+OnUsage: TypeAlias = Callable[[Usage], None]
+"""Hears what a call took, as soon as that is settled."""
 
 _SLACK: Final = 1e-12
 _SMALLEST: Final = 1e-3
@@ -112,6 +116,7 @@ class BudgetTracker:
         parent: The tracker that this one is a part of; what is spent here is spent there.
         name: Whose bounds these are, as a fault names them: `run.budget`, `task.limits`, `runner`.
         separate: Its `usages` are its own, and not part of those of `parent`: another caller reports them.
+        on_usage: Hears of each call through it; when absent, and unless `separate`, that of `parent` does.
 
     Attributes:
         usages: What each call through it took, also those that failed or were cancelled.
@@ -119,7 +124,7 @@ class BudgetTracker:
         is_bounded: Whether anything bounds tokens or money, here or above; if not, no call need be estimated.
     """
 
-    __slots__ = ("is_bounded", "scopes", "usages")
+    __slots__ = ("is_bounded", "on_usage", "scopes", "usages")
 
     def __init__(
         self,
@@ -130,10 +135,13 @@ class BudgetTracker:
         parent: "BudgetTracker | None" = None,
         name: str = "run.budget",
         separate: bool = False,
+        on_usage: OnUsage | None = None,
     ) -> None:
         own = BudgetScope(name, tokens, usd, requests)
         self.scopes: tuple[BudgetScope, ...] = (own, *parent.scopes) if parent is not None else (own,)
-        self.usages: list[Usage] = [] if parent is None or separate else parent.usages
+        whole = None if separate else parent
+        self.usages: list[Usage] = [] if whole is None else whole.usages
+        self.on_usage = on_usage or (None if whole is None else whole.on_usage)
         self.is_bounded = tokens is not None or usd is not None or (parent is not None and parent.is_bounded)
 
     @property
@@ -180,7 +188,7 @@ class BudgetTracker:
             scope.check_available(tokens, usd)
         for scope in self.scopes:
             scope.reserve(tokens, usd or 0.0, 1)
-        return Reservation(self.scopes, tokens, usd or 0.0, self.usages)
+        return Reservation(self.scopes, tokens, usd or 0.0, self._settle)
 
     def charge(self, *, tokens: int, usd: float, requests: int = 0) -> None:
         """Note what was spent without having been held here: by a program, or before a run was resumed.
@@ -194,6 +202,11 @@ class BudgetTracker:
             scope.spent_tokens += tokens
             scope.spent_usd += usd
             scope.spent_requests += requests
+
+    def _settle(self, usage: Usage) -> None:
+        self.usages.append(usage)
+        if self.on_usage is not None:
+            self.on_usage(usage)
 
     async def wait_for_release(self) -> None:
         """Wait until some call under way is over, so that what it did not take is free again."""
@@ -216,18 +229,18 @@ class Reservation:
     _scopes: tuple[BudgetScope, ...]
     _tokens: int
     _usd: float
-    _usages: list[Usage]
+    _on_commit: OnUsage
     _is_open: bool = True
 
     def commit(self, usage: Usage) -> None:
         """Book what the call took. What nobody counted is booked as held: nobody knows that it was less."""
         if self._is_open:
-            self._usages.append(usage)
             tokens = self._tokens if usage.tokens is None else usage.tokens
             usd = usage.cost.usd if usage.cost else self._usd
             for scope in self._scopes:
                 scope.charge(tokens, usd)
             self.release()
+            self._on_commit(usage)
 
     def release(self) -> None:
         """Let it go: the call was not made, or was refused before anything was spent."""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from retinue.contract.definition import Definition
-from retinue.contract.event import Event, NodeFinished, NodeStarted, UsageReported
+from retinue.contract.event import Decision, Event, NodeFinished, NodeStarted, UsageReported
 from retinue.contract.fault import Fault
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result, Usage
@@ -23,8 +23,11 @@ from retinue.contract.task import Budget, Thinking
 from retinue.engine.base import REAL
 from retinue.engine.run_history import is_kept
 from retinue.errors import BudgetExceeded
-from retinue.llm.budget_tracker import BudgetTracker
+from retinue.llm.budget_tracker import BudgetTracker, OnUsage
 from retinue.orchestration.run_request import RESERVED
+
+GO_ON: Final = "go_on"
+"""The move of a resumed run that has charged what is lost of its earlier lives."""
 
 
 @dataclass(slots=True)
@@ -98,20 +101,20 @@ class RunBudget:
         """Take back the nodes that a child run did not use."""
         self.nodes -= max(granted.nodes - used, 0)
 
-    def open(self, name: str, *, tokens: int | None = None) -> BudgetTracker:
+    def open(self, name: str, *, tokens: int | None = None, on_usage: OnUsage | None = None) -> BudgetTracker:
         """The tracker of a step or child run, which may spend `tokens` at most; what it spends is spent here."""
         scope = "run.budget" if tokens is None else "orchestrator"
-        tracker = BudgetTracker(tokens=tokens, parent=self.tracker, name=scope, separate=True)
+        tracker = BudgetTracker(tokens=tokens, parent=self.tracker, name=scope, separate=True, on_usage=on_usage)
         self._step_trackers[name] = tracker
         return tracker
 
-    def open_overhead(self, name: str) -> BudgetTracker:
+    def open_overhead(self, name: str, *, on_usage: OnUsage | None = None) -> BudgetTracker:
         """The tracker of a step of the orchestrator itself: what its share of the budget has left (H26)."""
         if self.budget.tokens is None:
-            return self.open(name)
+            return self.open(name, on_usage=on_usage)
         used = self.overhead_usage
         remaining = orchestrator_share(self.budget.tokens) - ((used.tokens if used else None) or 0)
-        return self.open(name, tokens=max(remaining, 0))
+        return self.open(name, tokens=max(remaining, 0), on_usage=on_usage)
 
     def close(self, name: str, usage: Usage | None, *, overhead: bool = False) -> None:
         """Charge what a step says it took; what its tracker has not seen of that is booked there too.
@@ -135,32 +138,38 @@ class RunBudget:
         if tokens or usd or requests:
             self.tracker.charge(tokens=tokens, usd=usd, requests=requests)
 
-    def charge_earlier(self, planning: Usage | None, events: Sequence[Event] = ()) -> None:
+    def charge_earlier(self, planning: Usage | None, events: Sequence[Event] = ()) -> Usage | None:
         """Charge what was spent before: on the plan, and by earlier lives of the run on what is not kept of them.
 
-        That are steps that failed, and those that were under way when the process was killed. Child runs see to their
-        own.
+        That are steps that failed, and those that were under way when the process was killed; gives what they took.
+        Child runs see to their own.
         """
         self.close("", planning, overhead=True)
         lost_usage: list[Usage | None] = []
         results: dict[str, Result] = {}
         node_usages: dict[str, list[Usage]] = {}
         for event in events:
-            name, node = event.node, event.node.partition(RESERVED)[0]
+            name, node = event.node, event.node.partition(RESERVED)[0] or event.node
             match event.body:
                 case NodeFinished(result) if name:
-                    node_usages.pop(node, None)
+                    reports = node_usages.pop(node, [])
+                    lost_usage += reports if result.usage is None else []  # it was stopped before it could say
                     lost_usage += [earlier.usage] if (earlier := results.get(name)) else []
                     results[name] = result
                 case UsageReported(usage):
                     node_usages.setdefault(node, []).append(usage)
+                case Decision(move) if move == GO_ON:  # nothing that was under way before this came to a result
+                    lost_usage += [usage for usages in node_usages.values() for usage in usages]
+                    node_usages.clear()
                 case _:
                     pass
         children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
         # A step that is kept is replayed, and charged then.
         lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
         lost_usage += [usage for usages in node_usages.values() for usage in usages]
-        self.close("", Usage.total(lost_usage))
+        total = Usage.total(lost_usage)
+        self.close("", total)
+        return total
 
     @property
     def overhead_usage(self) -> Usage | None:

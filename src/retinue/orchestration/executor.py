@@ -28,7 +28,7 @@ from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.blocking import in_thread
 from retinue.errors import BudgetExceeded, Canceled, MissingFile, Unavailable
 from retinue.llm.budget_tracker import BudgetTracker
-from retinue.orchestration.budget import Deadline, RunBudget
+from retinue.orchestration.budget import GO_ON, Deadline, RunBudget
 from retinue.orchestration.expected_files import ArtifactTracker, LostFile, file_hashes, verify_files, without_file
 from retinue.orchestration.node_context import (
     MID_STEP_QUESTION,
@@ -36,6 +36,7 @@ from retinue.orchestration.node_context import (
     RunServices,
     checkpoint_for,
     counts_as_round,
+    recorded_turns,
     waiting_result,
 )
 from retinue.orchestration.plan_state import Actions, CircuitBreaker, PlanState, planning_decisions
@@ -98,6 +99,7 @@ class Executor:
         self._artifacts = ArtifactTracker(plan)
         self._progress = {node.id: NodeProgress(node) for node in plan.nodes}
         self._open_steps: dict[str, tuple[str, _StepKind]] = {}
+        self._earlier_turns = recorded_turns(scope.events)
         # How many of the plan's agents may still answer with a plan, and share what is left.
         self._composing = sum(self._tasks.composes(node) for node in plan.nodes)
         self._judge_calls: JudgeCalls | None = None
@@ -110,7 +112,10 @@ class Executor:
         """Run until every node has ended, and give the answer."""
         scope = self._scope
         started = await scope.now()
-        self._run_budget.charge_earlier(self._request.spent, scope.events)
+        usage = self._run_budget.charge_earlier(self._request.spent, scope.events)
+        if usage is not None:
+            reason = "What failed, or was under way when the process died, has been charged to the budget."
+            scope.emit(Decision(GO_ON, reason, {"usage": usage.to_json()}))
         scope.reserve(topological_order(self._request.plan.nodes))
         for node, decision in planning_decisions(self._request.plan):
             scope.emit(decision, node=node)
@@ -358,6 +363,8 @@ class Executor:
             checkpoint=checkpoint_for(node, progress.last),
             parts=progress.parts,
             open_tracker=partial(self._run_budget.open, name),
+            step=name,
+            earlier_turns=self._earlier_turns.pop(name, ()),
         )
         context.task = task
         result = with_parts(context.with_delegated_usage(await self._services.call(task, context)), progress)

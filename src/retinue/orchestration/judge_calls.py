@@ -11,6 +11,7 @@ from typing import Annotated, Final, assert_never
 
 from pydantic import Field
 
+from retinue.contract.event import UsageReported
 from retinue.contract.model import JsonMapping, Model
 from retinue.contract.result import Result, Usage
 from retinue.contract.sanitize import printable
@@ -193,7 +194,8 @@ class JudgeCalls:
         self, name: str, ask: Callable[[StructuredModel], Awaitable[Result]], facts: JsonMapping, why_not: str
     ) -> tuple[str, Step]:
         """The step that does `ask`. When the model cannot be asked it records `facts`, and why under `why_not`."""
-        tracker = self.run_budget.open_overhead(name)
+        emit = self.services.emit
+        tracker = self.run_budget.open_overhead(name, on_usage=lambda usage: emit(UsageReported(usage), name, 0))
 
         async def body() -> Result:
             model = self.judge.prepare(tracker, self.services.deadline.at_ns)

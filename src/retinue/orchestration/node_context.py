@@ -4,13 +4,23 @@ It holds no state of the run: what an agent does through it is an event, a quest
 """
 
 import copy
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
 from retinue.contract.definition import Definition
-from retinue.contract.event import Body, Checkpoint, Decision, DelegationFinished, NodeFinished, Progress
+from retinue.contract.event import (
+    Body,
+    Checkpoint,
+    Decision,
+    DelegationFinished,
+    Event,
+    NodeFinished,
+    Progress,
+    TurnsAdded,
+    UsageReported,
+)
 from retinue.contract.fault import Fault
 from retinue.contract.finding import Finding
 from retinue.contract.model import JsonMapping
@@ -62,6 +72,7 @@ class RunServices:
 
     Attributes:
         emit: Records an event of a node: body, node, attempt.
+        commit: Waits until everything emitted so far is recorded.
         request: What the run was started with; its nodes share its budget.
         deadline: When the run must be over.
         tracker: What the models of this run may still spend.
@@ -76,6 +87,7 @@ class RunServices:
     run: str
     call: AgentCaller
     emit: Callable[[Body, str, int], None]
+    commit: Callable[[], Awaitable[None]]
     request: RunRequest
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     tracker: BudgetTracker = field(default_factory=BudgetTracker)
@@ -98,7 +110,9 @@ class NodeContext:
     """The `RunContext` of one node.
 
     Args:
-        open_tracker: Opens the purse of this node, when its agent first asks for it: most never do.
+        step: The step that it works in; the node itself when absent.
+        earlier_turns: What was recorded of the conversations of this step before its process died.
+        open_tracker: Opens the tracker of this node, given who hears what its models take.
 
     Attributes:
         waits_for: The question because of which the agent was stopped: it runs again when there is an answer.
@@ -108,8 +122,8 @@ class NodeContext:
 
     __slots__ = (
         "_above", "_answers", "_budget_tracker", "_delegated", "_delegation_count", "_depth", "_inner",
-        "_open_tracker", "_place", "_services", "attempt", "budget", "checkpoint", "correction",
-        "deadline_ns", "grants", "node", "parts", "phases", "run", "task", "waits_for",
+        "_open_tracker", "_place", "_services", "_step", "attempt", "budget", "checkpoint", "correction",
+        "deadline_ns", "earlier_turns", "grants", "node", "parts", "phases", "run", "task", "waits_for",
     )  # fmt: skip
 
     def __init__(
@@ -121,7 +135,9 @@ class NodeContext:
         answers: Mapping[str, Answer | None] | None = None,
         checkpoint: dict[str, Any] | None = None,
         parts: Mapping[str, Result] | None = None,
-        open_tracker: Callable[[], BudgetTracker] | None = None,
+        open_tracker: Callable[..., BudgetTracker] | None = None,
+        step: str = "",
+        earlier_turns: Sequence[TurnsAdded] = (),
     ) -> None:
         self.run = services.run
         self.node = node
@@ -143,6 +159,8 @@ class NodeContext:
         self._delegated: Usage | None = None
         self._place = f"{services.run}:{node}"
         self._answers = answers or {}
+        self.earlier_turns = earlier_turns
+        self._step = step or node
         self._open_tracker = open_tracker
         self._budget_tracker: BudgetTracker | None = None
 
@@ -161,7 +179,9 @@ class NodeContext:
     def budget_tracker(self) -> BudgetTracker:
         """What the models of its agent may still spend."""
         if self._budget_tracker is None:
-            self._budget_tracker = self._services.tracker if self._open_tracker is None else self._open_tracker()
+            open_tracker = self._open_tracker
+            tracker = self._services.tracker if open_tracker is None else open_tracker(on_usage=self._report_usage)
+            self._budget_tracker = tracker
         return self._budget_tracker
 
     @property
@@ -190,10 +210,18 @@ class NodeContext:
             if isinstance(body, Progress | Checkpoint) and len(self.phases) < _MAX_PHASES:
                 kind = "checkpoint" if isinstance(body, Checkpoint) else "progress"
                 self.phases[body.phase] = self.phases.get(body.phase, frozenset()) | {kind}
-            self._services.emit(body, self.node, self.attempt)
+            node = self._step if isinstance(body, TurnsAdded) else self.node
+            self._services.emit(body, node, self.attempt)
         elif self._inner and self.waits_for is None:
             facts = {name: getattr(body.result, name) for name in _DELEGATED_FIELDS}
             self._services.emit(DelegationFinished(Result(**facts)), self.node, self.attempt)
+
+    async def commit(self) -> None:
+        """Wait until everything emitted so far is recorded."""
+        await self._services.commit()
+
+    def _report_usage(self, usage: Usage) -> None:
+        self.emit(UsageReported(usage))
 
     def now(self) -> int:
         """Nanoseconds since 1970 UTC."""
@@ -251,11 +279,19 @@ class NodeContext:
         self.emit(Decision("delegate", f"`{self.node}` calls `{task.agent}` itself.", {"task": name}))
         notes: dict[str, Any] = self.checkpoint.setdefault(_CALLS, {})
         checkpoint = notes.setdefault(name, {})
-        inner = NodeContext(services, self.node, budget=self.budget, answers=self._answers, checkpoint=checkpoint)
+        inner = NodeContext(
+            services,
+            self.node,
+            budget=self.budget,
+            answers=self._answers,
+            checkpoint=checkpoint,
+            step=self._step,
+            earlier_turns=self.earlier_turns,
+        )
         inner.grants = grants.within(self.grants) if grants else self.grants
         inner.deadline_ns, inner._depth, inner._inner = self.deadline_ns, self._depth + 1, True
         inner._place, inner._above = name, (*self._above, caller)
-        inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True)
+        inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True, on_usage=inner._report_usage)
         result = inner.with_delegated_usage(await services.call(request, inner))
         if result.usage is not None:
             result = result.model_copy(update={"usage": result.usage.with_agent(result.agent)})
@@ -342,3 +378,20 @@ def checkpoint_for(node: Delegation, last: Result | None) -> JsonMapping | None:
     if last is None or _CHECKPOINT not in last.extras or (last.agent, last.skill) != (node.agent, node.skill):
         return None
     return copy.deepcopy(last.extras[_CHECKPOINT])  # what is recorded stays as it was
+
+
+def recorded_turns(events: Sequence[Event]) -> dict[str, list[TurnsAdded]]:
+    """What was recorded of conversations that go on when a run does, by the name of their step.
+
+    A step that was killed or stopped goes on where it was; one that has to ask again gets as far as its question. What
+    has failed begins anew.
+    """
+    turns: dict[str, list[TurnsAdded]] = {}
+    for event in events:
+        if isinstance(event.body, TurnsAdded):
+            turns.setdefault(event.node, []).append(event.body)
+        elif isinstance(event.body, NodeFinished):
+            result = event.body.result
+            if result.lifecycle != "input_required" and result.outcome != "canceled":
+                turns.pop(event.node, None)
+    return turns

@@ -563,6 +563,7 @@ def workflows(
             run=scope.run,
             call=call,
             emit=emit,
+            commit=scope.commit,
             request=request,
             deadline=deadline,
             tracker=BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd, parent=parent_tracker),

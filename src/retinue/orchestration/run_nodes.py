@@ -22,6 +22,7 @@ from retinue.contract.event import (
     QuestionAsked,
     TextDelta,
     ToolCallEvent,
+    TurnsAdded,
     UsageReported,
 )
 from retinue.contract.model import JsonMapping
@@ -46,6 +47,8 @@ def event_text(body: Body) -> str:
             pass
         case ToolCallEvent(tool, _, failed, about):
             text = f"{tool}{f' {about}' if about else ''}{' failed' if failed else ''}"
+        case TurnsAdded(_, start, turns):
+            text = f"{start + len(turns):,} turns"
         case UsageReported(usage):
             text = usage.to_json_text()
         case AttemptRetried(code, message):

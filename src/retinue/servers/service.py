@@ -27,6 +27,7 @@ from retinue.contract.event import (
     Message,
     NodeFinished,
     ToolCallEvent,
+    TurnsAdded,
 )
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
@@ -529,6 +530,8 @@ def public_event(event: Event, *, root: str = "") -> Event | None:
             body = Decision(move, "", {name: facts[name] for name in _PUBLIC_FACTS if name in facts})
         case ToolCallEvent(tool, duration_ns, failed):
             body = ToolCallEvent(tool, duration_ns, failed)
+        case TurnsAdded():
+            return None
         case Message() if not event.node:
             return None
         case _:

@@ -82,6 +82,7 @@ def tool_spec(
     required: Sequence[str] = (),
     effects: tuple[Effect, ...],
     timeout_s: float,
+    idempotent: bool = False,
 ) -> ToolSpec:
     """The definition of a tool; arguments outside `properties` are refused."""
     schema: JsonMapping = {
@@ -90,7 +91,14 @@ def tool_spec(
         "required": list(required),
         "properties": properties,
     }
-    return ToolSpec(name=name, description=description, input_schema=schema, effects=effects, timeout_s=timeout_s)
+    return ToolSpec(
+        name=name,
+        description=description,
+        input_schema=schema,
+        effects=effects,
+        timeout_s=timeout_s,
+        idempotent=idempotent,
+    )
 
 
 def require_workspace(context: ToolContext, spec: ToolSpec) -> Workspace:

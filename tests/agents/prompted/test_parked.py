@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from retinue.agents.grants import Grants
-from retinue.agents.prompted.agent import ConversationCheckpoint, read_checkpoint, write_checkpoint
+from retinue.agents.prompted.checkpoint import ConversationCheckpoint, read_checkpoint, write_checkpoint
 from retinue.agents.registry import Registry
 from retinue.contract.json import dumps, loads
 from retinue.contract.result import Result, Trace, Usage

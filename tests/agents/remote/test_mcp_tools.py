@@ -543,3 +543,20 @@ def test_a_form_is_asked_for_what_it_requires_alone() -> None:
     required, asked = asyncio.run(answers(required=["name"]))
     assert (required.content, asked) == ({"name": "Ada"}, ["Who? Name"])
     assert asyncio.run(answers())[1] == ["Who? Name", "Who? pet"]
+
+
+@pytest.mark.parametrize(
+    ("hints", "repeatable"),
+    [(None, False), ({"readOnlyHint": True}, True), ({"idempotentHint": True}, True), ({"openWorldHint": True}, False)],
+)
+def test_a_tool_may_be_called_again_after_a_crash_when_its_server_says_so(
+    tmp_path: Path,
+    hints: dict[str, bool] | None,
+    repeatable: bool,
+) -> None:
+    async def main() -> list[bool]:
+        offered = DO if hints is None else {**DO, "annotations": hints}
+        async with connected(raw(tmp_path, json.dumps([offered]))) as tools:
+            return [tool.spec.is_repeatable for tool in tools.tools]
+
+    assert asyncio.run(main()) == [repeatable]

@@ -483,13 +483,16 @@ class _AgentCall:
         )
         took_ns = max(0, run.now() - began_ns)
         reply = await self._validate_attempt(result, bound, began_ns)
-        usage: Usage | None = reply.claims.get("usage")
-        if usage is None:  # it was killed, or reports none: the budget tracker has what its models took
-            usage = Usage.total(run.budget_tracker.usages[self.usage_start :])
+        # What its models took through the budget tracker was told call by call. Of an agent that was killed, or reports
+        # no usage, that is all there is; one of which the tracker knows nothing is told of here.
+        tracked = Usage.total(run.budget_tracker.usages[self.usage_start :])
+        usage: Usage | None = reply.claims.get("usage") or tracked
         self.usage_start = len(run.budget_tracker.usages)
         if usage is not None:
             self.usage = Usage.total((self.usage, usage))
-            run.emit(UsageReported(usage))
+            own_parts = () if tracked else (Usage(**dict(part)) for part in usage.split() if part.agent is None)
+            if (own_usage := Usage.total(own_parts)) is not None:
+                run.emit(UsageReported(own_usage))
         self.attempts.append(
             Attempt(
                 number=run.attempt, duration_ns=took_ns, fault=None if reply.is_answer else reply.fault, usage=usage

@@ -4,16 +4,12 @@ The boundary validates the answer, and asks again with what was wrong with it; t
 However an attempt ends, its conversation is saved, so that another attempt continues there and uses no tool twice.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, Final, NotRequired, Protocol, runtime_checkable
-
-from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from typing import Final, Protocol, runtime_checkable
 
 from retinue.agents.grants import Grants
 from retinue.agents.load.loaded_agents import NEEDS_MODEL
@@ -22,20 +18,19 @@ from retinue.agents.tool_references import DELEGATE, SKILL
 from retinue.contract.definition import Definition, Skill
 from retinue.contract.event import Decision, TextDelta
 from retinue.contract.fault import Fault
-from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.names import fold
-from retinue.contract.result import Trace, Usage, Warned
+from retinue.contract.result import Usage, Warned
 from retinue.contract.sanitize import printable
 from retinue.contract.task import Task
-from retinue.errors import Canceled, InvalidInput, LimitReached, ParseError, RetinueError
+from retinue.errors import Canceled, LimitReached, RetinueError
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.llm.conversation import MAX_TURNS, Conversation
 from retinue.llm.models import ModelChoice, Models
 from retinue.llm.port import EFFORT_OF, AnswerShape, AssistantMessage, Effort, LanguageModel, Request, Turn, UserMessage
-from retinue.llm.turns import turns_from_json, turns_to_json
 from retinue.tools.port import Tool, ToolContext
 
+from .checkpoint import ConversationCheckpoint, TurnRecorder, read_checkpoint, write_checkpoint
 from .definition_permissions import EffectivePermissions, requested_permissions
 from .delegate_tool import PARENT_MODEL, DelegateTool, SkillTool
 from .loop import BUILTIN_LOOP, Loop
@@ -110,6 +105,10 @@ class PromptedAgent:
             self._effective = run.grants, self._requested.within(run.grants)
         permissions = self._effective[1]
         checkpoint = read_checkpoint(run.checkpoint, owner=f"{definition.name}.{skill.name}")
+        conversation = task.idempotency_key or task.id
+        # A later attempt has all that in its checkpoint.
+        earlier = [each for each in run.earlier_turns if each.conversation == conversation] if run.attempt < 2 else []
+        is_resumed = checkpoint.replay(earlier)
         checkpoint.toolset, tools = self._open_toolset(checkpoint.toolset)
         attempt = _Attempt(
             definition,
@@ -123,6 +122,8 @@ class PromptedAgent:
             answer_schema_of(skill, task, definition),
             checkpoint,
             tools,
+            TurnRecorder(run, conversation, checkpoint),
+            is_resumed=is_resumed,
             unsupported=list(permissions.denied),
         )
         skills = attempt.add_tools()
@@ -147,98 +148,6 @@ class PromptedAgent:
         return toolset, dict(tools)
 
 
-# The checkpoint is JSON that others store, so it may be from another version: what cannot be read back is ignored, and
-# the conversation begins anew.
-
-_KEY: Final = "conversation"
-
-
-@dataclass(slots=True)
-class ConversationCheckpoint:
-    """A conversation that is not over.
-
-    Attributes:
-        turns: What was said and done.
-        traces: The calls of tools in it.
-        spent: What was spent in all attempts: the task's bounds are about that.
-        unapproved: One sentence for each tool call that a person had to allow and did not.
-        toolset: Names the tools that were opened for it.
-    """
-
-    turns: tuple[Turn, ...] = ()
-    traces: list[Trace] = field(default_factory=list)
-    spent: Usage | None = None
-    files_read: dict[str, None] = field(default_factory=dict)
-    files_written: dict[str, None] = field(default_factory=dict)
-    unapproved: dict[str, None] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    toolset: str = ""
-
-
-class _StoredCheckpoint(TypedDict):
-    whose: str
-    turns: list[Any]
-    traces: list[Trace]
-    files_read: list[str]
-    files_written: list[str]
-    unapproved: list[str]
-    warnings: list[str]
-    kit: str
-    spent: NotRequired[Usage]
-
-
-_STORED: Final = TypeAdapter(_StoredCheckpoint)
-
-
-def read_checkpoint(store: dict[str, Any], *, owner: str) -> ConversationCheckpoint:
-    """The checkpoint in `store`; a new one when there is none, or another's.
-
-    Args:
-        store: Where it is kept.
-        owner: The agent and skill it must be of.
-    """
-    if _KEY not in store:
-        return ConversationCheckpoint()
-    try:
-        data = _STORED.validate_json(dumps(store[_KEY]))  # as JSON, which has no tuples
-        turns = turns_from_json(data["turns"])
-    except (InvalidInput, ParseError, ValidationError):
-        return ConversationCheckpoint()
-    if data["whose"] != owner:
-        return ConversationCheckpoint()
-    return ConversationCheckpoint(
-        turns=turns,
-        traces=data["traces"],
-        spent=data.get("spent"),
-        files_read=dict.fromkeys(data["files_read"]),
-        files_written=dict.fromkeys(data["files_written"]),
-        unapproved=dict.fromkeys(data["unapproved"]),
-        warnings=data["warnings"],
-        toolset=data["kit"],
-    )
-
-
-def write_checkpoint(store: dict[str, Any], checkpoint: ConversationCheckpoint, *, owner: str) -> None:
-    """Keep `checkpoint` in `store`, as the agent and skill `owner`."""
-    data: dict[str, Any] = {
-        "whose": owner,
-        "turns": turns_to_json(checkpoint.turns),
-        "traces": [trace.to_json() for trace in checkpoint.traces],
-        "files_read": list(checkpoint.files_read),
-        "files_written": list(checkpoint.files_written),
-        "unapproved": list(checkpoint.unapproved),
-        "warnings": list(checkpoint.warnings),
-        "kit": checkpoint.toolset,
-    }
-    if checkpoint.spent is not None:
-        data["spent"] = checkpoint.spent.to_json()
-    try:
-        dumps(data)
-    except InvalidInput:  # a model wrote halves of characters, which no store takes
-        data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
-    store[_KEY] = data
-
-
 @dataclass(slots=True)
 class _Attempt:
     """One attempt of an agent at one task."""
@@ -254,8 +163,15 @@ class _Attempt:
     answer_schema: JsonMapping | None
     checkpoint: ConversationCheckpoint
     tools: dict[str, Tool]
+    recorder: TurnRecorder
+    is_resumed: bool = False
     unsupported: list[str] = field(default_factory=list[str])
     delegate_tool: DelegateTool | None = None
+    spent_before: Usage | None = field(init=False)
+    usage_start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.spent_before, self.usage_start = self.checkpoint.spent, len(self.run.budget_tracker.usages)
 
     def add_tools(self) -> dict[str, Definition]:
         """Add the tools that belong to this call alone, leave out what it may not have, and give its skills."""
@@ -288,7 +204,10 @@ class _Attempt:
             run=self.run,
             turns=turns,
             traces=self.checkpoint.traces,
+            interrupted=self.checkpoint.interrupted,
+            on_change=lambda place: self._record(executor, place),
         )
+        self._record(executor)
         # How much to think: as the task says, else the definition.
         name = self.definition.runner.effort
         effort = EFFORTS.get(fold(name)) if name else None
@@ -305,7 +224,12 @@ class _Attempt:
         )
         self.unsupported += ignored_settings(self.model, request)
         try:
-            conversation = await self._conversation(executor, request)
+            last = turns[-1]
+            if self.is_resumed and isinstance(last, AssistantMessage) and not last.tool_calls:
+                # The process died when the answer was there already.
+                conversation = Conversation(last.text, turns, usage=Usage(), requests=0)
+            else:
+                conversation = await self._conversation(executor, request)
         except RetinueError as error:
             # What an earlier attempt began and this one could not continue is still an answer in part.
             answers = [turn for turn in executor.turns if isinstance(turn, AssistantMessage)]
@@ -319,11 +243,13 @@ class _Attempt:
             raise
         delegated = self.delegate_tool.usage if self.delegate_tool else None
         usage = Usage.total((conversation.usage if conversation.usage != Usage() else None, delegated))
-        self.checkpoint.spent = Usage.total((self.checkpoint.spent, usage))
+        self.checkpoint.spent = Usage.total((self.spent_before, usage))
         if isinstance(conversation.error, Canceled):
             self._save_checkpoint(executor)
             raise conversation.error from None
         self._save_checkpoint(executor, conversation.turns)
+        if conversation.error is None:
+            self.recorder.record(self.checkpoint)
         needs_parsing = self.definition.dialect is not None or self.answer_schema is not None
         return build_reply(conversation, self.checkpoint, needs_parsing=needs_parsing, usage=usage)
 
@@ -333,7 +259,7 @@ class _Attempt:
         last = turns[-1] if turns else None
         is_pending = isinstance(last, AssistantMessage) and bool(last.tool_calls)
         # After an answer that was not rejected there is nothing to continue.
-        if turns and correction is None and (is_pending or not isinstance(last, AssistantMessage)):
+        if turns and correction is None and (self.is_resumed or not self.checkpoint.has_answer):
             return turns
         history = turns[:-1] if is_pending else turns
         if history and correction is not None:
@@ -352,6 +278,7 @@ class _Attempt:
         def on_turns(turns: Sequence[Turn]) -> None:
             stream.flush()  # text is emitted before the tools of its turn are called, and apart from the next turn's
             executor.on_turns(turns)
+            self._record(executor)
 
         # The agent's own bounds within the task's within the run's; what earlier attempts spent is subtracted.
         limits, tracker = self.task.limits, run.budget_tracker
@@ -385,14 +312,29 @@ class _Attempt:
             stream.flush()
 
     def _save_checkpoint(self, executor: ToolExecutor, turns: tuple[Turn, ...] | None = None) -> None:
+        self._update_checkpoint(executor)
         checkpoint = self.checkpoint
-        checkpoint.turns = executor.turns if turns is None else turns
+        if turns is not None:
+            checkpoint.turns = turns
+        checkpoint.warnings = list(dict.fromkeys((*checkpoint.warnings, *self.unsupported)))
+        write_checkpoint(self.run.checkpoint, checkpoint, owner=f"{self.definition.name}.{self.skill.name}")
+
+    def _record(self, executor: ToolExecutor, call_place: str = "") -> None:
+        """Record what is new, but for an answer: whether it is whole is seen when the conversation is over."""
+        self._update_checkpoint(executor)
+        checkpoint, usages = self.checkpoint, self.run.budget_tracker.usages[self.usage_start :]
+        delegated = self.delegate_tool.usage if self.delegate_tool else None
+        checkpoint.spent = Usage.total((self.spent_before, *usages, delegated))
+        if not checkpoint.has_answer:
+            self.recorder.record(checkpoint, call_place=call_place)
+
+    def _update_checkpoint(self, executor: ToolExecutor) -> None:
+        checkpoint = self.checkpoint
+        checkpoint.turns = executor.turns
         checkpoint.traces = executor.traces
         checkpoint.files_read.update(executor.files_read)
         checkpoint.files_written.update(executor.files_written)
         checkpoint.unapproved.update(executor.unapproved)
-        checkpoint.warnings = list(dict.fromkeys((*checkpoint.warnings, *self.unsupported)))
-        write_checkpoint(self.run.checkpoint, checkpoint, owner=f"{self.definition.name}.{self.skill.name}")
 
 
 EFFORTS: Final[Mapping[str, Effort]] = MappingProxyType(

@@ -5,9 +5,10 @@ the reason, and may try something else.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Final
 
 from retinue.agents.grants import Grants, PermissionSubject, PermissionVerdict
@@ -54,6 +55,9 @@ class ToolExecutor:
         run: Asks people, records events, knows the time.
         turns: The conversation so far.
         traces: The calls in it.
+        interrupted: How often a process died in the middle of a call, by the place of the call in the conversation.
+        on_change: Hears that there is another result; or, given its place, that a call is about to be made which may
+            not be repeated.
         output_limit: Characters of output for the model.
 
     Attributes:
@@ -73,10 +77,13 @@ class ToolExecutor:
         run: RunContext,
         turns: Sequence[Turn],
         traces: Sequence[Trace] = (),
+        interrupted: Mapping[str, int] = MappingProxyType({}),
+        on_change: Callable[[str], None] = lambda _: None,
         output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         self._agent, self._key, self._tools = agent, key, tools
         self._grants, self._run, self._limit = grants, run, output_limit
+        self._interrupted, self._on_change = interrupted, on_change
         self._validators: dict[str, Validator] = {}
         self._turns: tuple[Turn, ...] = tuple(turns)
         self._results: dict[str, ToolResult] = {}
@@ -125,6 +132,9 @@ class ToolExecutor:
                 self._check_arguments(tool.spec, arguments)
                 subjects = permission_subjects(call.name, arguments, workspace=self._workspace)
                 approved = await self._check_allowed(tool, call, arguments, subjects)
+                # Who is delegated to goes on from what was recorded of it.
+                if not (tool.spec.is_repeatable or isinstance(tool, DelegateTool)):
+                    await self._begin(call, arguments, subjects)
                 output = await self._call_with_timeout(tool, call, arguments, approved)
                 self.files_written.update(dict.fromkeys(output.files_written))
                 # A tool may have a way of its own to a file that a rule keeps from being read.
@@ -155,6 +165,7 @@ class ToolExecutor:
             self._run.emit(ToolCallEvent(call.name, duration, failed=failed, about=call_summary(subjects, arguments)))
             result = ToolResult(call.id, call.name, as_data_block(text, origin) if origin else text, failed=failed)
             self._results[call.id] = result
+            self._on_change("")
             return result
 
     # Before the call
@@ -212,8 +223,29 @@ class ToolExecutor:
             return self._grants.verdict(target_spec, agent)
         return self._grants.verdict(spec, *subjects)
 
+    async def _begin(self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]) -> None:
+        """Have it recorded that a call begins which may not be repeated; if it had begun before, ask a person first.
+
+        Raises:
+            AccessDenied: It had, and may have taken effect, and nobody wants it made again.
+            Canceled: Nobody has answered yet.
+        """
+        place = self._call_position(call)
+        interruptions = self._interrupted.get(place, 0)
+        if interruptions and not await self._ask_approval(call, arguments, subjects, interruptions=interruptions):
+            message = f"`{call.name}` was under way when the run was interrupted, and may have taken effect."
+            self.unapproved[message] = None
+            raise AccessDenied(message, hint="Find out what it has done before you go on.")
+        self._on_change(place)
+        await self._run.commit()
+
     async def _ask_approval(
-        self, call: ToolCall, arguments: JsonMapping, subjects: tuple[PermissionSubject, ...]
+        self,
+        call: ToolCall,
+        arguments: JsonMapping,
+        subjects: tuple[PermissionSubject, ...],
+        *,
+        interruptions: int = 0,
     ) -> bool:
         arguments_text = excerpt = dumps(arguments)
         # The beginning and the end: if only the beginning were shown, what is approved could stand behind it.
@@ -226,9 +258,12 @@ class ToolExecutor:
         line = " ".join(printable(f"{targets}? {excerpt}").split())
         # The same id when the same call of the same conversation is asked about again.
         facts = [self._key, self._agent, self._call_position(call), call.name, arguments_text]
+        facts += [interruptions] if interruptions else []
+        again = "again, which may have taken effect when the run was interrupted," if interruptions else ""
+        tool_text = " ".join(filter(None, (f"`{call.name}`", again)))
         question = Question(
             id=f"approve_{sha256(dumps(facts).encode()).hexdigest()[:16]}",
-            text=f"May `{self._agent}` use `{call.name}`{f' on {line}' if targets else line}",
+            text=f"May `{self._agent}` use {tool_text}{f' on {line}' if targets else line}",
             kind="approval",
             agent=self._agent,
         )

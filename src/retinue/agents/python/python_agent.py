@@ -151,6 +151,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         self._options = options
         self._arguments: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         self.signatures: dict[str, Signature] = {}
+        self._skills: dict[str, Skill] = {}
         self._definition: Definition | None = None
         functools.update_wrapper(self, target, updated=())
 
@@ -162,7 +163,7 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         """
         inspect.signature(self._target).bind(*args, **kwargs)
         bound = PythonAgent[P, T, AnswerT_co](self._target, self._options)
-        bound._arguments, bound.signatures = (args, kwargs), self.signatures
+        bound._arguments, bound.signatures, bound._skills = (args, kwargs), self.signatures, self._skills
         return bound
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -300,7 +301,11 @@ class PythonAgent(Generic[P, T, AnswerT_co]):
         if callable(unavailable):
             asks_object = entry.method is not None and bool(inspect.signature(unavailable).parameters)
             unavailable = unavailable(*(self._object,) * asks_object)
-        return read_skill(entry, self._signature(name), unavailable=unavailable)
+        # Deriving schemas is slow, and only this differs between objects of one class.
+        skill = self._skills.get(name)
+        if skill is None:
+            skill = self._skills[name] = read_skill(entry, self._signature(name), unavailable=unavailable)
+        return skill.model_copy(update={"unavailable": unavailable or ""})
 
     @cached_property
     def _object(self) -> Any:

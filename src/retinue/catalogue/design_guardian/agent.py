@@ -6,14 +6,13 @@ from typing import Any, Final
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import code, phrases, quote
+from retinue.catalogue._lazy import read_skills
+from retinue.catalogue._prose import code, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import TicketTree, read_rubric
-from retinue.catalogue.tickets.judgement import judge_criteria
-from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
-from retinue.contract.definition import Sample, ThinkingBounds
-from retinue.contract.model import JsonMapping
+from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, judge_criteria, run_on_tickets
+from retinue.contract.definition import ThinkingBounds
 from retinue.contract.task import Task
 from retinue.llm.models import Models
 
@@ -23,16 +22,7 @@ from .review import RUBRIC, GuardRubric, ReuseFinder, Reviewer
 _MOST_ITEMS: Final = 200
 _MOST_TOLD: Final = 12
 _ORDER: Final = ("high", "medium", "low")
-_SENTENCE: Final = "`STORY-0001.2.3` is assessed as simple and clean: 0 issues in 1 ticket."
-_CLEAN: Final[JsonMapping] = {
-    "analysis_type": "story_review", "target": "STORY-0001.2.3", "overall_assessment": "simple_and_clean",
-    "assessment_rule": "simple_and_clean without any issue", "reviewed": ["STORY-0001.2.3"], "issues": [],
-    "pattern_reuse": {"fixtures_available": [], "test_patterns_available": [], "helpers_available": [],
-                      "violations": [], "reuse_assessment": "No fixture is named and none is planned: there is none."},
-    "simplification_opportunities": [], "scope_alignment": {"in_scope": [], "out_of_scope": []}, "recommendations": [],
-    "rubric": {"id": "design-guardian", "version": "1.0"}, "not_judged": ["scope-kept"], "answer": _SENTENCE,
-    "metadata": {"patterns_analyzed": 0}, "findings": [],
-}  # fmt: skip
+_SKILLS: Final = read_skills(__file__)
 _REVIEW: Final[dict[str, Any]] = {
     "output": DesignReview, "target_field": "target", "effects": ("read",), "timeout_s": 90, "thinks": "can",
     "thinks_within": ThinkingBounds(requests=6, tokens_in=14_000, tokens_out=4_000),
@@ -59,14 +49,7 @@ class DesignGuardian:
         self.models = models
         self.cache_dir = None if cache_dir is None else Path(cache_dir)
 
-    @retinue.skill(
-        **_REVIEW,
-        examples=phrases("""
-            is the story `STORY-0001.2.3` overengineered; review the design of story `STORY-0001.2.3` for needless
-            complexity; does `STORY-0001.2.3` plan more than it needs; is the scope of story `STORY-0001.2.3` creeping
-        """),
-        samples=(Sample(title="A story", parameters={"target": "STORY-0001.2.3"}, answer=_CLEAN),),
-    )
+    @retinue.skill(**_REVIEW, **_SKILLS["story_review"])
     async def story_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Reviews a story and its open tasks for overengineering and scope creep.
 
@@ -74,13 +57,7 @@ class DesignGuardian:
         """
         return await self._review("story_review", target, task, run, "story")
 
-    @retinue.skill(
-        **_REVIEW,
-        examples=phrases("""
-            is the task `TASK-0001.2.3.1` overengineered; review task `TASK-0001.2.3.1` for needless complexity; does
-            task `TASK-0001.2.3.1` do more than its story asks for; can the plan of `TASK-0001.2.3.1` be made simpler
-        """),
-    )
+    @retinue.skill(**_REVIEW, **_SKILLS["task_review"])
     async def task_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Reviews a task or bug for overengineering, its steps held against the acceptance criteria of its story.
 
@@ -88,13 +65,7 @@ class DesignGuardian:
         """
         return await self._review("task_review", target, task, run, "task", "bug")
 
-    @retinue.skill(
-        **_REVIEW,
-        examples=phrases("""
-            is the epic `EPIC-0001.2` overengineered; review epic `EPIC-0001.2` for needless complexity; which stories
-            of `EPIC-0001.2` plan more than they need; find scope creep below the initiative `INIT-0001`
-        """),
-    )
+    @retinue.skill(**_REVIEW, **_SKILLS["epic_review"])
     async def epic_review(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Reviews an epic or initiative, and every open ticket that is part of it, for overengineering and scope creep.
 
@@ -104,33 +75,29 @@ class DesignGuardian:
         return await self._review("epic_review", target, task, run, "epic", "initiative")
 
     async def _review(self, skill: str, target: str, task: Task, run: RunContext, *kinds: str) -> Reply:
-        reviewers: list[Reviewer] = []
-
-        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> None:
+        def work(tree: TicketTree, report: SkillReport, deadline: RunDeadline) -> Reviewer:
             rubric = read_rubric(GuardRubric, RUBRIC, run.workspace)
             ticket = find_ticket(tree, target, *kinds)
-            reviewers.append(Reviewer(tree, ticket, rubric, run.workspace, report, deadline.check))
-            reviewers[0].review()
-            finder = ReuseFinder(reviewers[0], self.cache_dir)
+            reviewer = Reviewer(tree, ticket, rubric, run.workspace, report, deadline.check)
+            reviewer.review()
+            finder = ReuseFinder(reviewer, self.cache_dir)
             patterns = {*finder.fixtures, *finder.helpers, *finder.tests}
             report.figures = {"analysis_type": skill, "metadata": {"patterns_analyzed": len(patterns)}}
             report.figures["pattern_reuse"] = finder.find().to_json()
+            return reviewer
 
-        report = await run_on_tickets(run, skill, work)
-        (reviewer,) = reviewers
+        report, reviewer = await run_on_tickets(run, skill, work)
         questions = {name: rule.question for name, rule in reviewer.rubric.rules.items() if rule.question}
         text = "\n\n".join(one.text for one in reviewer.reviewed)
         judgements = await judge_criteria(
             questions, text, report, models=self.models, definition=DesignGuardian.definition, task=task, run=run
         )
         places = [(ticket, *place) for ticket in reviewer.reviewed for place in enumerate(ticket.rows, 1)]
-        unmet = [one for one in judgements.values() if not one.is_met]
-        for one in unmet:
+        nowhere = (reviewer.target, reviewer.target.line, "")
+        for one in (one for one in judgements.values() if not one.is_met):
             start = one.quotation.strip().partition("\n")[0] or "\n"  # which stands on no line
-            nowhere = (reviewer.target, reviewer.target.line, "")
             ticket, line, _ = next((place for place in places if start in place[2]), nowhere)
-            evidence = one.quotation or one.reason
-            reviewer.add(one.criterion, ticket, line, evidence, one.reason)
+            reviewer.add(one.criterion, ticket, line, one.quotation or one.reason, one.reason)
         report.figures["judgements"] = [one.to_json() for one in judgements.values()]
         report.figures["not_judged"] = [name for name in questions if name not in judgements]
         _report_issues(reviewer)

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from retinue.catalogue._report import ReportData
 from retinue.catalogue.tickets import IssueSeverity, RubricName
-from retinue.catalogue.tickets.judgement import CriterionJudgement
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement
 from retinue.contract.model import Count, Many, Model
 
 ComplexityKind: TypeAlias = Literal[

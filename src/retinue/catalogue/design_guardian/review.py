@@ -7,7 +7,7 @@ it ask for; of the code only what it names counts, and what it could reuse: fixt
 import ast
 import re
 from bisect import bisect
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from math import ceil
@@ -132,7 +132,7 @@ class Reviewer:
         waiting, visited, finished = [self.target], {self.target.ticket_id}, 0
         left_out = set[str | None]() if self.target.status in FINISHED else FINISHED
         for one in waiting:
-            below = [self.tree.by_id[key] for key in self.tree.children.get(one.ticket_id, ()) if key not in visited]
+            below = [other for other in self.tree.parts(one.ticket_id) if other.ticket_id not in visited]
             visited |= {other.ticket_id for other in below}
             waiting += [other for other in below if other.status not in left_out]
             finished += sum(other.status in left_out for other in below)
@@ -171,15 +171,13 @@ class Reviewer:
             problem=reason or rule.problem, recommendation=rule.recommendation, judged_by="model" if reason else "rule",
         )  # fmt: skip
 
-    # Words.
-
     def _find_words(self, ticket: Ticket) -> None:
         """Lines of prose that a rule with words is about, and that nothing disarms."""
         rubric, rows, id_pattern = self.rubric, ticket.rows, self.tree.vocabulary.reference
-        above = [self.tree.by_id[key] for key in self.tree.ancestors(ticket.ticket_id) if key in self.tree.by_id]
-        demands = _content(" ".join([ticket.title, *(f"{one.title} {_demands(one)}" for one in above)]))
+        above = self.tree.tickets_above(ticket.ticket_id)
+        demands = _content(" ".join([ticket.title, *(f"{one.title} {one.text_of(*_ASKING)}" for one in above)]))
         own = {line for one in ticket.sections if one.key in _ASKING for line in range(one.line, one.end + 1)}
-        own_demands = demands | _content(_demands(ticket))
+        own_demands = demands | _content(ticket.text_of(*_ASKING))
         for line, text in self.prose(ticket):
             for name, rule in rubric.rules.items():
                 match = word_pattern(tuple(rule.words)).search(text) if rule.words else None
@@ -208,15 +206,13 @@ class Reviewer:
         """The lines of steps that are done, where the target is not."""
         return {one.line for one in ticket.checklist if one.is_done and self.target.status not in FINISHED}
 
-    # Scope.
-
     def _find_unasked(self, ticket: Ticket) -> None:
         """Steps of a task, or the task itself, that share no word with what its story asks for."""
-        story = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+        story = self.tree.parent(ticket.ticket_id)
         if story is None or ticket.kind in self.tree.vocabulary.parents.values():
             return
         plain_terms = self.rubric.plain_terms
-        wanted = _content(f"{story.title} {_demands(story)}") - plain_terms
+        wanted = _content(f"{story.title} {story.text_of(*_ASKING)}") - plain_terms
         if not any(one.key in _ASKING for one in story.sections) or len(wanted) < _FEWEST_TERMS:
             self.report.note(f"{code(story.ticket_id)} has no acceptance criteria to hold its tasks against.")
             return
@@ -241,8 +237,6 @@ class Reviewer:
                 self.in_scope.append(one_line(item.text))
             elif item.line not in ticked:
                 self.add("unasked-item", ticket, item.line, item.text)
-
-    # Abstractions.
 
     def _find_single_implementations(self) -> None:
         """Abstract classes with one concrete subclass, in the Python that the tickets hold or name."""
@@ -340,22 +334,16 @@ class ReuseFinder:
             fixtures = plural(total, "fixture")
             why = f"Of {fixtures} named or planned {len(used)} exist, of ten that is {score:g} ({band})."
         test_words = {path: f"{path} {' '.join(names)}" for path, names in self.tests.items()}
-        best = [(path, self.tests[path]) for path in _best(test_words, words)[:3]]
-        tests = [(path, self.place(names[0], path).location, plural(len(names), "test")) for path, names in best]
+        best = [(self.place(self.tests[path][0], path), path) for path in _best(test_words, words)[:3]]
+        counts = {path: plural(len(self.tests[path]), "test") for _, path in best}
+        tests = [one.model_copy(update={"name": path, "purpose": counts[path]}) for one, path in best]
         return PatternReuse(
-            fixtures_available=self._available(self.fixtures, mentions, words),
-            helpers_available=self._available(self.helpers, mentions, words),
-            test_patterns_available=[
-                ReusablePattern(name=path, location=place, purpose=count) for path, place, count in tests
-            ],
-            reuse_score=score,
-            reuse_assessment=why,
+            fixtures_available=self._available(self.fixtures, mentions, words), reuse_score=score, reuse_assessment=why,
+            helpers_available=self._available(self.helpers, mentions, words), test_patterns_available=tests,
             violations=[one for one in self.reviewer.issues.values() if one.rule == "fixture-exists"],
-        )
+        )  # fmt: skip
 
-    def _available(
-        self, places: Mapping[str, str], mentions: Collection[str], words: set[str]
-    ) -> list[ReusablePattern]:
+    def _available(self, places: Mapping[str, str], mentions: set[str], words: set[str]) -> list[ReusablePattern]:
         """Those that are named, then those whose names share most words."""
         names = [*sorted(places.keys() & mentions), *_best({name: name.replace("_", " ") for name in places}, words)]
         return [self.place(name, places[name]) for name in list(dict.fromkeys(names))[:_MOST_PATTERNS]]
@@ -430,12 +418,6 @@ def _last_name(node: ast.expr) -> str:
 def _content(text: str) -> set[str]:
     """The terms of a text that say what it is about, cut so that `format` and `formatter` meet."""
     return {term[:_STEM] for term in terms(text) if len(term) > 1 and term not in STOP_WORDS and not term.isdecimal()}
-
-
-def _demands(ticket: Ticket) -> str:
-    """What a ticket asks for: its criteria, its user story and its scenarios."""
-    rows = ticket.rows
-    return "\n".join(row for one in ticket.sections if one.key in _ASKING for row in rows[one.line : one.end])
 
 
 def _are_several(words: str, text: str) -> bool:

@@ -1,57 +1,29 @@
 """The agent itself: takes a ticket, answers with a plan, and makes its result of what the agents of the plan found."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 import retinue
 from retinue.agents.port import Reply, RunContext
-from retinue.catalogue._prose import first_of, phrases
-from retinue.catalogue.tickets.ticket_tree import TicketTree, id_order
+from retinue.catalogue._lazy import read_skills
+from retinue.catalogue._prose import first_of
+from retinue.catalogue.tickets.ticket_tree import id_order
 from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
-from retinue.contract.definition import Sample
-from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Plan
 from retinue.errors import InvalidInput
 
-from .gap_report import build_reply
+from .gap_report import MATRIX, build_reply
 from .parameters import Discovery
 
-_MATRIX: Final[Mapping[str, Mapping[str, str]]] = {
-    "initiative": {"ticket_analyzer.hierarchy_gaps": "", "design_guardian.epic_review": "epic"},
-    "epic": {
-        "ticket_analyzer.hierarchy_gaps": "",
-        "pattern_discovery.focused_domain": "",
-        "design_guardian.epic_review": "",
-        "specification_quality_checker.full_ticket": "",
-    },
-    "story": {
-        "ticket_analyzer.hierarchy_gaps": "",
-        "ticket_analyzer.story_deep": "",
-        "design_guardian.story_review": "",
-        "specification_quality_checker.full_ticket": "",
-    },
-    "task": {"ticket_analyzer.task_readiness": "", "ticket_analyzer.ticket_completeness": ""},
-}
-"""Whom to ask about what: the ticket itself, or each of its children of a kind."""
+InitiativeTarget = Annotated[str, Field(
+    max_length=400, pattern=r"^$|[0-9/\\]", json_schema_extra={"default": ""},  # filled in before it is called
+    description="The initiative, such as INIT-0001; empty for the only one.",
+)]  # fmt: skip
 _MOST_CHILDREN: Final = 12
 """Most children that an agent is asked about, one by one."""
 
-_GAP: Final[JsonMapping] = {
-    "type": "incomplete_detail", "ticket_id": "STORY-0001.2.3", "missing_tickets": [], "priority": "P1", "ready": True,
-    "blocked_by": [], "blocking": [], "completeness": 64, "missing": ["acceptance_criteria"],
-    "fix": "Add what must be true when it is done.", "agents": ["ticket_analyzer"],
-}  # fmt: skip
-_ANSWER: Final[JsonMapping] = {
-    "summary": {"total_gaps": 1, "ready_to_write": 1, "blocked": 0, "overengineering_flags": 0},
-    "gaps": [_GAP], "pattern_suggestions": [], "complexity_flags": [], "quality_issues": [],
-    "metadata": {
-        "agents_invoked": ["ticket_analyzer", "pattern_discovery", "design_guardian", "specification_quality_checker"],
-        "agents_failed": [],
-    },
-    "answer": "`EPIC-0001.2`: 1 gap.", "findings": [],
-}  # fmt: skip
+_SKILLS: Final = read_skills(__file__)
 _ASKS: Final[dict[str, Any]] = {
     "output": Discovery, "target_field": "target", "effects": ("read",), "timeout_s": 120, "thinks": "by_others",
 }  # fmt: skip
@@ -74,27 +46,8 @@ class DiscoveryOrchestrator:
     quality, each with who says so.
     """
 
-    @retinue.skill(
-        **_ASKS,
-        examples=phrases("""
-            discovery for the initiative INIT-0001; run discovery on INIT-0001;
-            check initiative `INIT-0001` for gaps; what gaps has `INIT-0001`; have the whole initiative looked at
-            from every side; discover what the initiative still needs before epics are written
-        """),
-    )
-    async def initiative_gaps(
-        self,
-        run: RunContext,
-        target: Annotated[
-            str,
-            Field(
-                max_length=400,
-                pattern=r"^$|[0-9/\\]",
-                description="The initiative, such as INIT-0001; empty for the only one.",
-                json_schema_extra={"default": ""},  # filled in before it is called
-            ),
-        ],
-    ) -> Reply:
+    @retinue.skill(**_ASKS, **_SKILLS["initiative_gaps"])
+    async def initiative_gaps(self, run: RunContext, target: InitiativeTarget) -> Reply:
         """Finds what an initiative lacks and where its epics are built too large.
 
         Use it before the epics of an initiative are written. Returns gaps, ready to write or blocked, and signs of
@@ -102,15 +55,7 @@ class DiscoveryOrchestrator:
         """
         return await _discover(run, "initiative", target)
 
-    @retinue.skill(
-        **_ASKS,
-        examples=phrases("""
-            discovery for the epic EPIC-0001.2; run discovery on EPIC-0001.2;
-            check epic `EPIC-0001.2` for gaps; what gaps has `EPIC-0001.2`; have the whole epic looked at from every
-            side; discover what the epic still needs before stories are written
-        """),
-        samples=(Sample(title="An epic", parameters={"target": "EPIC-0001.2"}, answer=_ANSWER),),
-    )
+    @retinue.skill(**_ASKS, **_SKILLS["epic_gaps"])
     async def epic_gaps(self, run: RunContext, target: TicketTarget) -> Reply:
         """Finds what an epic and its stories lack, which patterns could be used, and what is too large or unclear.
 
@@ -119,14 +64,7 @@ class DiscoveryOrchestrator:
         """
         return await _discover(run, "epic", target)
 
-    @retinue.skill(
-        **_ASKS,
-        examples=phrases("""
-            discovery for the story STORY-0001.2.3; run discovery on STORY-0001.2.3;
-            check story `STORY-0001.2.3` for gaps; what gaps has `STORY-0001.2.3`; have the whole story looked at
-            from every side; discover what the story still needs before tasks are written
-        """),
-    )
+    @retinue.skill(**_ASKS, **_SKILLS["story_gaps"])
     async def story_gaps(self, run: RunContext, target: TicketTarget) -> Reply:
         """Finds what a story and its tasks lack, and what is too large or unclear.
 
@@ -135,14 +73,7 @@ class DiscoveryOrchestrator:
         """
         return await _discover(run, "story", target)
 
-    @retinue.skill(
-        **_ASKS,
-        examples=phrases("""
-            discovery for the task TASK-0001.2.3.4; run discovery on TASK-0001.2.3.4;
-            check task `TASK-0001.2.3.4` for gaps; what gaps has `TASK-0001.2.3.4`; discover what the task still
-            needs before somebody takes it
-        """),
-    )
+    @retinue.skill(**_ASKS, **_SKILLS["task_gaps"])
     async def task_gaps(self, run: RunContext, target: TicketTarget) -> Reply:
         """Finds what a task lacks, and what keeps it from being started.
 
@@ -155,32 +86,24 @@ async def _discover(run: RunContext, kind: str, target: str) -> Reply:
     """The plan for a ticket of this kind; called again, what came of it."""
     if run.parts is not None:
         return build_reply(run.parts, target)
-    goal, trees = f"What is missing in {target or 'the project'}", list[TicketTree]()
-    report = await run_on_tickets(run, f"{kind}_gaps", lambda tree, _, __: trees.append(tree))
-    (tree,) = trees
+    goal = f"What is missing in {target or 'the project'}"
+    report, tree = await run_on_tickets(run, f"{kind}_gaps", lambda tree, _, __: tree)
     ids = sorted((key for key, ticket in tree.by_id.items() if ticket.kind == kind), key=id_order)
     if not target and len(ids) != 1:
         hint = f"Name one of {first_of(ids, 5)}." if ids else "Write one, or name another ticket."
         raise InvalidInput(f"There are {len(ids)} tickets of kind `{kind}`.", hint=hint, path="/target")
     ticket = find_ticket(tree, target or ids[0], kind)
     nodes = list[Delegation]()
-    for name, child_kind in _MATRIX[kind].items():
-        children = [key for key in tree.children.get(ticket.ticket_id, ()) if tree.by_id[key].kind == child_kind]
-        targets, left_out = children[:_MOST_CHILDREN], children[_MOST_CHILDREN:]
+    for name, child_kind in MATRIX["asks"][kind].items():
+        agent, _, skill = name.partition(".")
+        children = [one for one in tree.parts(ticket.ticket_id) if one.kind == child_kind]
+        targets, left_out = children[:_MOST_CHILDREN], [one.ticket_id for one in children[_MOST_CHILDREN:]]
         if left_out:
-            report.warn(
-                "missing_data",
-                f"`{name}` is asked about {len(targets)} of {len(children)}, and not about {first_of(left_out, 5)}.",
-                impact="Nothing is said about these.",
-                recovery=f"Ask about each by itself: `{child_kind}_gaps`.",
-            )
-        for number, one in enumerate(targets if child_kind else [ticket.ticket_id], 1):
-            nodes.append(_delegation(name, number, one, tree.by_id[one].title))
+            which = f"{len(targets)} of {len(children)}, and not about {first_of(left_out, 5)}"
+            impact, recovery = "Nothing is said about these.", f"Ask about each by itself: `{child_kind}_gaps`."
+            report.warn("missing_data", f"`{name}` is asked about {which}.", impact=impact, recovery=recovery)
+        for number, one in enumerate(targets if child_kind else [ticket], 1):
+            # Patterns are looked for in the whole project, by the words of the title.
+            of = {"context": one.title} if agent == "pattern_discovery" else {"target": one.ticket_id}
+            nodes.append(Delegation(id=f"{name}.{number}", agent=agent, skill=skill, parameters=of, optional=True))
     return Reply(plan=Plan(goal=goal, nodes=nodes, call_again=True), warnings=tuple(report.warnings))
-
-
-def _delegation(name: str, number: int, target: str, title: str) -> Delegation:
-    agent, _, skill = name.partition(".")
-    # Patterns are looked for in the whole project, by the words of the title.
-    parameters = {"context": title} if agent == "pattern_discovery" else {"target": target}
-    return Delegation(id=f"{name}.{number}", agent=agent, skill=skill, parameters=parameters, optional=True)

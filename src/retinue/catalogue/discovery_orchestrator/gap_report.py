@@ -3,7 +3,9 @@
 The answers are read as data that anybody may have written: what is absent or of another form is left out.
 """
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
@@ -23,13 +25,7 @@ M = TypeVar("M", bound=Model)
 
 _MOST_PATTERNS: Final = 10
 """Of each kind of pattern."""
-_MISSING: Final = {
-    "ticket_analyzer": "What is missing in the tickets, and which tasks can start, is not known.",
-    "pattern_discovery": "What exists already and could be used is not known.",
-    "design_guardian": "Whether something is built too large is not known.",
-    "specification_quality_checker": "Whether the text of the tickets is clear is not known.",
-}
-"""What is not known without an agent."""
+MATRIX: Final = tomllib.loads(Path(__file__).with_name("discovery.toml").read_text(encoding="utf-8"))
 
 
 def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
@@ -43,7 +39,7 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
             error = Unavailable("It brought nothing.", hint="Ask it again.")
             failures[agent] = fault = part.fault or Fault.from_error(error)
             message = f"{code(name.rpartition('.')[0])} failed: {quote(fault.message)}"
-            impact = _MISSING.get(agent, "Its part of the answer is missing.")
+            impact = MATRIX["not_known_without"].get(agent, "Its part of the answer is missing.")
             report.warn("missing_data", message, impact=impact, recovery=fault.hint or "Ask it again.")
         elif part.fault is not None:  # it looked, and there is nothing
             report.note(f"{code(name.rpartition('.')[0])}: {quote(part.fault.message)}")
@@ -53,15 +49,14 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
         return Reply(outcome="error", fault=first.model_copy(update={"message": message}))
     report.warnings += [warning for part in answers.values() for warning in part.warnings]
     failed = [agent for agent in invoked if not any(_agent_of(name) == agent for name in answers)]
-    data = {name: as_mapping(part.data) for name, part in answers.items() if part.useful}
-    gaps = _merged(gap for name, answer in data.items() for gap in _gaps(_agent_of(name), answer))
+    data = [(_agent_of(name), as_mapping(part.data)) for name, part in answers.items() if part.useful]
+    gaps = _merged(gap for agent, answer in data for gap in _gaps(agent, answer))
     flags = _each_once(
-        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, _agent_of(name))
-        for name, answer in data.items()
-        for issue in (as_mappings(answer.get("issues")) if "overall_assessment" in answer else ())
-    )
-    issues = _each_once(issue for name, answer in data.items() for issue in _issues(_agent_of(name), answer))
-    patterns = _each_once(one for name, answer in data.items() for one in _patterns(_agent_of(name), answer))
+        _read(DiscoveryIssue, {**issue, "ticket_id": issue.get("ticket") or answer.get("target")}, agent)
+        for agent, answer in data if "overall_assessment" in answer for issue in as_mappings(answer.get("issues"))
+    )  # fmt: skip
+    issues = _each_once(issue for agent, answer in data for issue in _issues(agent, answer))
+    patterns = _each_once(one for agent, answer in data for one in _patterns(agent, answer))
     blocked = sum(gap.is_blocked for gap in gaps)
     ready = sum(gap.ready is True and not gap.is_blocked for gap in gaps)
     report.figures = {
@@ -74,43 +69,25 @@ def build_reply(parts: Mapping[str, Result], target: str) -> Reply:
         "quality_issues": [issue.to_json() for issue in issues],
         "metadata": {"agents_invoked": invoked, "agents_failed": failed},
     }  # fmt: skip
-    _describe(report, target, gaps=gaps, flags=flags, issues=issues, patterns=patterns)
-    return report.reply()
-
-
-def _describe(
-    report: SkillReport,
-    target: str,
-    *,
-    gaps: list[DiscoveryGap],
-    flags: list[DiscoveryIssue],
-    issues: list[DiscoveryIssue],
-    patterns: list[DiscoverySuggestion],
-) -> None:
-    """The same in sentences and tables."""
-    figures: JsonMapping = report.figures["summary"]
     counts = [plural(len(gaps), "gap"), plural(len(flags), "sign of overengineering", "signs of overengineering")]
-    counts += [
-        plural(len(issues), "issue of quality", "issues of quality"),
-        plural(len(patterns), "pattern to use", "patterns to use"),
-    ]
+    counts.append(plural(len(issues), "issue of quality", "issues of quality"))
+    counts.append(plural(len(patterns), "pattern to use", "patterns to use"))
     report.add("discovery", f"{code(target) if target else 'No ticket'}: {', '.join(counts)}.")
     if gaps:
-        ready = f"{figures['ready_to_write']} can be written now, and {figures['blocked']} wait for something else"
-        report.add("discovery", f"Of the gaps, {ready}.")
+        of_gaps = f"{ready} can be written now, and {blocked} wait for something else"
+        report.add("discovery", f"Of the gaps, {of_gaps}.")
     lines = [(gap, gap.ticket_id or ", ".join(gap.missing_tickets), gap.fix or gap.description or "") for gap in gaps]
     rows = [(ticket, gap.type, gap.priority or "", gap.state, text) for gap, ticket, text in lines]
     report.add_table("Gaps", ("ticket", "type", "priority", "state", "what to do"), rows)
     for name, entries in (("Signs of overengineering", flags), ("Issues of quality", issues)):
-        rows = [
-            (one.ticket_id or "", one.category, one.location or "", one.problem or one.description or one.term or "")
-            for one in entries
-        ]
+        texts = [(one, one.problem or one.description or one.term or "") for one in entries]
+        rows = [(one.ticket_id or "", one.category, one.location or "", text) for one, text in texts]
         report.add_table(name, ("ticket", "category", "location", "problem"), rows)
     places = [f"{one.path}:{one.line}" if one.path and one.line else one.path for one in patterns]
     rows = [(one.kind, one.name, place, one.reason or "") for one, place in zip(patterns, places, strict=True)]
     report.add_table("Patterns to use", ("kind", "name", "place", "reason"), rows)
     report.add_subjects([name for gap in gaps for name in (gap.ticket_id, *gap.missing_tickets)])
+    return report.reply()
 
 
 def _agent_of(part: str) -> str:

@@ -180,7 +180,8 @@ class GitStateAnalyzer:
         work = partial(
             with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_task_validation
         )
-        return (await run_on_tickets(run, "task_validation", work)).reply()
+        report, _ = await run_on_tickets(run, "task_validation", work)
+        return report.reply()
 
     @retinue.skill(
         **_TICKETS,
@@ -196,4 +197,5 @@ class GitStateAnalyzer:
         git. Returns the drift by category, and edits as a diff.
         """
         work = partial(with_evidence, workspace=run.workspace, query=query, cache_dir=self.cache_dir, work=report_drift)
-        return (await run_on_tickets(run, "drift_detection", work)).reply()
+        report, _ = await run_on_tickets(run, "drift_detection", work)
+        return report.reply()

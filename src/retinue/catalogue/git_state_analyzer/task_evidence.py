@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, NamedTuple, get_args
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, TicketTree, TicketVocabulary
-from retinue.catalogue.tickets.ticket_tree import id_order
-from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets.ticket_work import tickets_below
 from retinue.catalogue.tickets.vocabulary import TicketStatus
 from retinue.errors import AccessDenied, MissingFile, NotInstalled, Unavailable
 from retinue.tools.git.commit_index import CommitIndex, Selection
@@ -46,8 +45,7 @@ BASIS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NamedCommit:
+class NamedCommit(NamedTuple):
     """A commit, what it touched, and whether the base has it."""
 
     sha: str
@@ -58,17 +56,11 @@ class NamedCommit:
 
 @dataclass(frozen=True, slots=True)
 class TicketCommits:
-    """The commits that a revision reaches, newest first, merges left out.
-
-    Attributes:
-        by_ticket: Those that name each ticket.
-        subjects: Of all by their ids, as far as they are not before the moment that was asked about.
-        cut_off: Why older ones are missing; empty when none are.
-    """
+    """The commits that a revision reaches, newest first, merges left out."""
 
     by_ticket: Mapping[str, Sequence[NamedCommit]] = field(default_factory=dict[str, Sequence[NamedCommit]])
-    subjects: Mapping[str, str] = field(default_factory=dict[str, str])
-    cut_off: str = "there is no repository"
+    subjects: Mapping[str, str] = field(default_factory=dict[str, str])  # by id, of those since the moment asked about
+    cut_off: str = "there is no repository"  # why older ones are missing; empty when none are
 
     def is_merged(self, ticket_id: str) -> bool:
         """Whether the base has every commit that names a ticket."""
@@ -158,13 +150,14 @@ class TaskEvidence:
     has_path: Callable[[str], bool] = lambda _: False
 
     @cached_property
-    def _ticket_paths(self) -> frozenset[str]:
+    def ticket_paths(self) -> frozenset[str]:
+        """Where the tickets lie."""
         return frozenset(ticket.path for ticket in self.tree.tickets)
 
     def is_ticket_path(self, path: str) -> bool:
         """Whether a ticket lies or lay there; or it is the submodule that they lie in."""
         words = self.tree.vocabulary
-        if path in self._ticket_paths or path == ".gitmodules":
+        if path in self.ticket_paths or path == ".gitmodules":
             return True
         if any(f"{path}/".startswith(f"{folder}/") for folder in words.folders):
             return True
@@ -202,16 +195,12 @@ class TaskEvidence:
                 work, through = shared, above
         paths = dict.fromkeys(path for one in work for path in one.paths if not self.is_ticket_path(path))
         return GitEvidence(
-            found=bool(work),
-            commits=tuple(one.sha for one in work[:_MAX_LISTED]),
-            commit_messages=tuple(one_line(one.subject) for one in work[:_MAX_LISTED]),
-            files_modified=tuple(paths),
-            expected_files=tuple(expected),
-            files_match=_enough_files(expected, work),
-            through=through,
+            found=bool(work), commits=[one.sha for one in work[:_MAX_LISTED]], files_modified=[*paths],
+            commit_messages=[one_line(one.subject) for one in work[:_MAX_LISTED]],
+            expected_files=expected, files_match=_enough_files(expected, work), through=through,
             hours_recorded=bool(ticket.number("actual")) if "actual" in ticket.fields else None,
             merged=all(one.is_merged for one in work) if work else None,
-        )
+        )  # fmt: skip
 
     def real_status(self, ticket: Ticket, evidence: GitEvidence, rules: Sequence[bool | None]) -> TicketStatus | None:
         """The status that the history shows a task to have, by the rules of evidence; None when it cannot be told."""
@@ -223,7 +212,7 @@ class TaskEvidence:
             is_claimed = not expected and any(claim and claim[0] not in _PLANNING for claim in claims)
             return None if is_claimed or self.commits.cut_off or not self.commits.by_ticket else "todo"
         if ticket.status in {"todo", "in_progress"} and rules[0]:
-            parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+            parent = self.tree.parent(ticket.ticket_id)
             rows = parent.targets("child") if parent else ()
             is_listed = any(one.target == ticket.ticket_id and one.status == "done" for one in rows)
             is_complete = evidence.files_match is not False if is_listed else False not in rules
@@ -254,18 +243,11 @@ class TaskEvidence:
             fix = f"Say that it is {STATUS_WORDS[real]}."
         elif stated == "todo" and not evidence.is_found:
             confidence = 1 - share
-        one = TaskVerdict(
-            task_id=ticket.ticket_id,
-            path=ticket.path,
-            line=ticket.fields["status"].line,
-            ticket_status=stated,
-            git_evidence=evidence,
-            verdict=verdict,
+        return TaskVerdict(
+            task_id=ticket.ticket_id, path=ticket.path, line=ticket.fields["status"].line, ticket_status=stated,
+            git_evidence=evidence, verdict=verdict, problem=problem, fix=fix,
             confidence=None if confidence is None else round(confidence, 2),
-            problem=problem,
-            fix=fix,
-        )
-        return one, real
+        ), real  # fmt: skip
 
 
 STATUS_WORDS: Final[Mapping[TicketStatus, str]] = {
@@ -286,24 +268,6 @@ def _enough_files(expected: Sequence[str], commits: Iterable[NamedCommit]) -> bo
     return counts.count(True) >= len(counts) * _ENOUGH if counts else None
 
 
-def tickets_below(tree: TicketTree, target: str) -> tuple[Ticket, ...]:
-    """The tickets that `target` means, with all that is part of them; every one when it is empty.
-
-    Raises:
-        MissingFile: There are none.
-        InvalidInput: It cannot be one.
-    """
-    every = tuple(tree.by_id[key] for key in sorted(tree.by_id, key=id_order))
-    path = target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
-    if path in {"", "."}:
-        return every
-    inside = tuple(ticket for ticket in every if ticket.path.startswith(f"{path}/"))
-    if inside and all(posixpath.dirname(ticket.path) != path for ticket in inside):  # no ticket is named by the folder
-        return inside
-    top = find_ticket(tree, target).ticket_id
-    return tuple(one for one in every if top == one.ticket_id or top in tree.ancestors(one.ticket_id))
-
-
 def with_evidence(
     tree: TicketTree,
     report: SkillReport,
@@ -321,17 +285,18 @@ def with_evidence(
     Raises:
         RetinueError: There is no such ticket, or no such base.
     """
+
+    def first_files(target: str) -> list[Ticket]:  # of those with one id the first counts
+        return [one for one in tickets_below(tree, target) if tree.by_id.get(one.ticket_id) is one]
+
     try:
         git, head = open_repository(workspace, report, deadline)
         branches = {one.name for one in git.branches()}
     except (MissingFile, AccessDenied, NotInstalled, Unavailable) as error:
-        report.warn(
-            "missing_data",
-            f"There is no history to hold tickets against: {quote(error.message)}.",
-            impact="No task is judged by its commits; only what tickets say of each other is compared.",
-            recovery=error.hint,
-        )
-        work(TaskEvidence(tree, tickets_below(tree, query.target)), report)
+        message = f"There is no history to hold tickets against: {quote(error.message)}."
+        impact = "No task is judged by its commits; only what tickets say of each other is compared."
+        report.warn("missing_data", message, impact=impact, recovery=error.hint)
+        work(TaskEvidence(tree, first_files(query.target)), report)
         report.figures["metadata"] = commands_run(None)
         return
     target = query.target.removeprefix("heads/")
@@ -344,14 +309,12 @@ def with_evidence(
         if is_branch and not branch_ids:
             tickets = [tree.by_id[key] for key in commits.by_ticket if key in tree.by_id and not commits.is_merged(key)]
         else:
-            tickets = tickets_below(tree, branch_ids[-1] if is_branch else target)
+            tickets = first_files(branch_ids[-1] if is_branch else target)
         if commits.cut_off and head.sha and not git.is_shallow():
-            report.warn(
-                "incomplete_context",
-                f"Older commits are missing: {commits.cut_off}.",
-                impact="Tasks that say done, and that none of the commits read names, are not judged.",
-                recovery="Allow more time, or ask again: what was read is remembered.",
-            )
+            impact = "Tasks that say done, and that none of the commits read names, are not judged."
+            message = f"Older commits are missing: {commits.cut_off}."
+            recovery = "Allow more time, or ask again: what was read is remembered."
+            report.warn("incomplete_context", message, impact=impact, recovery=recovery)
         if not base:
             report.note("There is no main branch to measure against, so every commit counts as merged.")
         _warn_of_state(git, tree, report)
@@ -365,22 +328,17 @@ def _warn_of_state(git: Git, tree: TicketTree, report: SkillReport) -> None:
     above = {place for path in paths for place in Path(path).parents} - {Path()}
     submodules = sorted(place.as_posix() for place in above if (git.root / place / ".git").exists())
     if submodules:
-        report.warn(
-            "incomplete_context",
-            f"Tickets lie in a repository of their own: {first_of(map(code, submodules), 3)}.",
-            impact="The commits of that one are not read: only those of the repository around it are evidence.",
-            recovery="Ask in the work tree of each repository to have its own commits.",
-        )
+        message = f"Tickets lie in a repository of their own: {first_of(map(code, submodules), 3)}."
+        impact = "The commits of that one are not read: only those of the repository around it are evidence."
+        recovery = "Ask in the work tree of each repository to have its own commits."
+        report.warn("incomplete_context", message, impact=impact, recovery=recovery)
     if git.is_bare():
         return
-    status = git.status()
+    status, recovery = git.status(), "Resolve the conflict, then ask again."
     if unmerged := [one.path for one in status.unmerged if one.path in paths]:
-        report.warn(
-            "degraded_analysis",
-            f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}.",
-            impact="What both sides say of them stands in these files, and the first counts.",
-            recovery="Resolve the conflict, then ask again.",
-        )
+        message = f"Tickets are in conflict: {first_of(map(code, unmerged), 3)}."
+        impact = "What both sides say of them stands in these files, and the first counts."
+        report.warn("degraded_analysis", message, impact=impact, recovery=recovery)
     if changed := {one.path for one in (*status.staged, *status.unstaged, *status.untracked)} & paths:
         report.note(f"{plural(len(changed), 'ticket has', 'tickets have')} changes that are not committed; they count.")
 
@@ -395,27 +353,21 @@ def report_task_validation(evidence: TaskEvidence, report: SkillReport) -> None:
     right, ahead, behind = (counts[verdict] for verdict in get_args(Verdict))
     summary = {"accurate": right, "ticket_ahead": ahead, "reality_ahead": behind, "drift_count": ahead + behind}
     report.figures |= {
-        "validated_tasks": [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in verdicts],
+        "validated_tasks": [one.to_json() for one in verdicts], "confidence_basis": BASIS, "not_judged": left_out,
         "summary": {"total_tasks": len(verdicts), **summary},
-        "not_judged": left_out,
-        "confidence_basis": BASIS,
-    }
+    }  # fmt: skip
     report.add_subjects([one.task_id for one in verdicts if one.verdict != "accurate"])
     text = f"Of {plural(len(verdicts), 'task')} {right:,} say what the commits show"
     report.add("tasks", f"{text}, {ahead:,} say more, and {behind:,} say less.")
     for one in [one for one in verdicts if one.problem][:_MAX_STATED]:
         report.add(one.task_id, f"{code(one.task_id)}: {quote(one.problem or '')}", source=f"{one.path}:{one.line}")
     if left_out:
-        why = (
-            evidence.commits.cut_off or "they say no status that is known, share their id, or no commit names a ticket"
-        )
+        why = evidence.commits.cut_off or "they say no status that is known, share their id, or no commit names one"
         report.note(f"{plural(len(left_out), 'task')} cannot be judged ({why}): {first_of(map(code, left_out), 5)}.")
     through = [one.task_id for one in verdicts if one.git_evidence.through]
     if through:
         some = first_of(map(code, through), 5)
         report.note(f"Commits name only what these are part of, and touched the files that they name: {some}.")
-    rows = [
-        (one.task_id, one.ticket_status, one.verdict, len(one.git_evidence.commits), f"{one.path}:{one.line}")
-        for one in sorted(verdicts, key=lambda one: one.verdict == "accurate")
-    ]
+    every = [(one, f"{one.path}:{one.line}") for one in sorted(verdicts, key=lambda one: one.verdict == "accurate")]
+    rows = [(one.task_id, one.ticket_status, one.verdict, len(one.git_evidence.commits), at) for one, at in every]
     report.add_table("Tasks", ("task", "status", "verdict", "commits", "place"), rows)

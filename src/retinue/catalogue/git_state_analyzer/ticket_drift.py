@@ -6,8 +6,8 @@ An edit keeps the words of the file's neighbours: a status is written as other t
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, get_args
+from dataclasses import replace
+from typing import Final, NamedTuple, get_args
 
 from retinue.catalogue._prose import code, code_block, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
@@ -15,23 +15,19 @@ from retinue.catalogue.tickets import IssueSeverity, ProposedEdit, Ticket, Ticke
 from retinue.catalogue.tickets.ticket import read_progress
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, stated_fractions
 from retinue.catalogue.tickets.vocabulary import FINISHED, TicketStatus, TicketVocabulary, fold_words
+from retinue.contract.model import JsonMapping
 
 from .parameters import DriftCategory, DriftItem
 from .repository import commit_source, is_conventional, short_sha
 from .task_evidence import STATUS_WORDS, TaskEvidence
 
 _KINDS: Final[Mapping[str, tuple[DriftCategory, IssueSeverity]]] = {
-    "status": ("task_status", "medium"),
-    "criteria": ("task_status", "low"),
-    "done_too_early": ("task_status", "medium"),
-    "child_status": ("task_status", "medium"),
-    "progress": ("progress_accuracy", "medium"),
-    "no_ticket": ("undocumented_changes", "low"),
-    "no_reference": ("undocumented_changes", "low"),
-    "empty_message": ("commit_quality", "low"),
-    "wrong_id": ("commit_quality", "low"),
-    "form": ("commit_quality", "low"),
-}
+    "status": ("task_status", "medium"), "criteria": ("task_status", "low"),
+    "done_too_early": ("task_status", "medium"), "child_status": ("task_status", "medium"),
+    "progress": ("progress_accuracy", "medium"), "no_ticket": ("undocumented_changes", "low"),
+    "no_reference": ("undocumented_changes", "low"), "empty_message": ("commit_quality", "low"),
+    "wrong_id": ("commit_quality", "low"), "form": ("commit_quality", "low"),
+}  # fmt: skip
 _MAX_COMMITS: Final = 50
 _MAX_STATED: Final = 20
 _MAX_DIFF: Final = 300
@@ -55,8 +51,7 @@ def status_label(value: str, words: TicketVocabulary) -> str:
     return "" if value[len(label) :].lstrip()[:1].isalnum() else label
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
+class _Measure(NamedTuple):
     """How much of a whole is done; `most` is that with all that is begun."""
 
     done: float
@@ -90,14 +85,11 @@ class _Measure:
 
 
 class TicketDrift:
-    """Collects what has drifted, and the edits that mend it.
-
-    Attributes:
-        status: What each ticket should say of itself, as far as is known; at first what it says.
-    """
+    """Collects what has drifted, and the edits that mend it."""
 
     def __init__(self, evidence: TaskEvidence) -> None:
         self.evidence, self.tree, self.words = evidence, evidence.tree, evidence.tree.vocabulary
+        # What each ticket should say of itself, as far as is known; at first what it says.
         self.status: dict[str, TicketStatus | None] = {key: one.status for key, one in self.tree.by_id.items()}
         self.items: list[tuple[DriftCategory, DriftItem]] = []
         self.edits: list[ProposedEdit] = []
@@ -121,20 +113,12 @@ class TicketDrift:
         """Add one thing that has drifted, and the edit that mends it: what stands on the line, and what is to."""
         proposed = propose_edit(ticket, line, *edit, edit_type=kind, reason=problem) if ticket and line else None
         self.edits += [proposed] if proposed else []
-        item = DriftItem(
-            type=kind,
-            severity=severity or _KINDS[kind][1],
-            problem=problem,
-            fix=fix,
-            fixable=proposed is not None,
-            ticket_id=ticket.ticket_id if ticket else None,
-            file=ticket.path if ticket else None,
-            line=line,
-            commits=tuple(commits[:_MAX_COMMITS]),
-        )
-        self.items.append((_KINDS[kind][0], item))
-
-    # The status of tickets.
+        place: JsonMapping = {"ticket_id": ticket.ticket_id, "file": ticket.path, "line": line} if ticket else {}
+        category, usual = _KINDS[kind]
+        self.items.append((category, DriftItem(
+            type=kind, severity=severity or usual, problem=problem, fix=fix, fixable=proposed is not None,
+            commits=commits[:_MAX_COMMITS], **place,
+        )))  # fmt: skip
 
     def label_for(self, status: TicketStatus, like: str) -> str:
         """How to write `status` where `like` stands now: with an icon or without, in the words of the tree."""
@@ -162,20 +146,12 @@ class TicketDrift:
             result = self.evidence.judge(ticket) if ticket.kind in self.words.leaf_kinds else None
             if result is None or result[0].problem is None:
                 continue
-            verdict, status = result
-            self.status[ticket.ticket_id] = status
+            one, self.status[ticket.ticket_id] = result
             # Whether the work or the ticket is wrong, only a person knows.
-            is_ahead = verdict.verdict == "ticket_ahead_of_reality"
-            self.add(
-                "status",
-                result[0].problem,
-                verdict.fix or "",
-                ticket=ticket,
-                line=verdict.line,
-                edit=("", "") if is_ahead else self._status_edit(ticket, status),
-                severity="high" if is_ahead else "medium",
-                commits=verdict.git_evidence.commits,
-            )
+            is_ahead = one.verdict == "ticket_ahead_of_reality"
+            edit, severity = (("", ""), "high") if is_ahead else (self._status_edit(ticket, result[1]), "medium")
+            place: JsonMapping = {"ticket": ticket, "line": one.line, "commits": one.git_evidence.commits}
+            self.add("status", result[0].problem, one.fix or "", edit=edit, severity=severity, **place)
         scope = {ticket.ticket_id for ticket in self.evidence.tickets}
         lowest_first = dict.fromkeys((*actual_progress(self.tree), *self.tree.by_id))  # those in a circle come last
         for ticket in (self.tree.by_id[key] for key in lowest_first if key in scope):
@@ -197,14 +173,12 @@ class TicketDrift:
             self.add("done_too_early", problem, "Finish or cancel these, or reopen it.", ticket=ticket, line=line)
         if stated not in {"todo", "in_progress"} or not in_progress:
             return
-        is_over = not unfinished and all(one.target in self.tree.by_id for one in ticket.targets("child"))
+        is_over = not unfinished and self.tree.is_whole(ticket)
         is_over = is_over and all(map(self.evidence.commits.is_merged, (key, *states)))
         boxes = [one for one in ticket.checklist if one.section == "acceptance_criteria" and not one.is_done]
         if is_over and boxes:
-            problem = (
-                f"All it is made of is done, and {len(boxes)} of its acceptance criteria are not ticked: it says"
-                f" {STATUS_WORDS[stated]}."
-            )
+            unticked = f"{len(boxes)} of its acceptance criteria are not ticked"
+            problem = f"All it is made of is done, and {unticked}: it says {STATUS_WORDS[stated]}."
             fix = "Tick them and say that it is done, or write down what is missing."
             self.add("criteria", problem, fix, ticket=ticket, line=boxes[0].line)
         wanted: TicketStatus = "done" if is_over and not boxes else "in_progress"
@@ -235,8 +209,6 @@ class TicketDrift:
         problem = f"It lists {row.target} as {said}; that is {STATUS_WORDS[status]}."
         fix = f"List it as {STATUS_WORDS[status]}."
         self.add("child_status", problem, fix, ticket=parent, line=row.line, edit=(old, new))
-
-    # Progress.
 
     def _measures(self, ticket: Ticket) -> dict[str, _Measure]:
         """How much of it is done by the `count` of what it is made of, and by its `hours` where all have some."""
@@ -280,8 +252,6 @@ class TicketDrift:
             fix = f"Write {new}." if new else "Write what is done."
             self.add("progress", problem, fix, ticket=ticket, line=field.line, edit=(field.value, new))
 
-    # Commits.
-
     def find_commits(self) -> None:
         """Commits that no ticket documents, and messages that say too little."""
         by_ticket, subjects, words = self.evidence.commits.by_ticket, self.evidence.commits.subjects, self.words
@@ -300,12 +270,9 @@ class TicketDrift:
         form = [sha for sha, subject in subjects.items() if subject.strip() and not is_conventional(subject)]
         if len(subjects) - len(form) - len(empty) < _CONVENTION * len(subjects):
             form = []
-        wrong = [
-            sha
-            for sha, subject in subjects.items()
-            if "${" in subject
-            or any(not words.reference.match(subject, near.start()) for near in words.near_id.finditer(subject))
-        ]
+        near = [(sha, subject, match) for sha, subject in subjects.items() for match in words.near_id.finditer(subject)]
+        wrong_ids = {sha for sha, subject, match in near if not words.reference.match(subject, match.start())}
+        wrong = [sha for sha, subject in subjects.items() if "${" in subject or sha in wrong_ids]
         for kind, shas, what, fix in (
             ("empty_message", empty, "has no message", "Say what it does."),
             ("wrong_id", wrong, "names what is no ticket id", f"Write it like {', '.join(words.ids.values())}."),
@@ -341,21 +308,15 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
     every = sorted(drift.items, key=lambda one: severities.index(one[1].severity))
     counts = Counter(item.severity for _, item in every)
     fixable = sum(item.fixable for _, item in every)
+    categories: dict[str, list[JsonMapping]] = {name: [] for name in get_args(DriftCategory)}
+    for category, item in drift.items:
+        categories[category].append(item.to_json())
+    by_severity = {f"{severity}_severity": counts[severity] for severity in severities}
+    fixability = {"fixable": fixable, "not_fixable": len(every) - fixable}
     report.figures |= {
-        "drift_categories": {
-            name: [
-                item.model_dump(mode="json", exclude_none=True) for category, item in drift.items if category == name
-            ]
-            for name in get_args(DriftCategory)
-        },
-        "summary": {
-            "total_drift_items": len(every),
-            **{f"{severity}_severity": counts[severity] for severity in severities},
-            "fixable": fixable,
-            "not_fixable": len(every) - fixable,
-        },
-        "proposed_edits": [edit.model_dump(mode="json") for edit in drift.edits],
-    }
+        "drift_categories": categories, "summary": {"total_drift_items": len(every), **by_severity, **fixability},
+        "proposed_edits": [edit.to_json() for edit in drift.edits],
+    }  # fmt: skip
     tickets, edits = plural(len(evidence.tickets), "ticket"), plural(len(drift.edits), "edit")
     text = f"{plural(len(every), 'thing has', 'things have')} drifted in {tickets}; {edits} would mend {fixable:,}."
     report.add("drift", text if every else f"Nothing has drifted in {tickets}.")
@@ -363,17 +324,14 @@ def report_drift(evidence: TaskEvidence, report: SkillReport) -> None:
         source = f"{item.file}:{item.line}" if item.file else commit_source(item.commits[0])
         what = f"{code(item.ticket_id)}: " if item.ticket_id else ""
         report.add(item.type, f"{what}{quote(item.problem)}", source=source)
-    rows = [
-        (item.severity, category, item.ticket_id, item.problem, f"{item.file}:{item.line}" if item.file else None)
-        for category, item in every
-    ]
+    places = [f"{item.file}:{item.line}" if item.file else None for _, item in every]
+    facts = [(item.severity, category, item.ticket_id, item.problem) for category, item in every]
+    rows = [(*row, place) for row, place in zip(facts, places, strict=True)]
     report.add_table("Drift", ("severity", "category", "ticket", "problem", "place"), rows)
     report.add_subjects([item.ticket_id for _, item in every])
     if drift.edits:
         lines = diff_edits(evidence.tree, drift.edits).splitlines()
-        more = [f"… {len(lines) - _MAX_DIFF:,} more lines"] if len(lines) > _MAX_DIFF else []
-        diff = "\n".join((*lines[:_MAX_DIFF], *more))
+        diff = first_of(lines, _MAX_DIFF, more="\n… {:,} more lines", separator="\n")
         report.appendix = code_block(diff, "diff")
-        report.note(
-            "`retinue tickets apply` makes these edits, and `retinue tickets sync --apply` asks and makes them."
-        )
+        applying = "`retinue tickets apply` makes these edits"
+        report.note(f"{applying}, and `retinue tickets sync --apply` asks and makes them.")

@@ -11,15 +11,16 @@ from typing import Any, Final
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.permission_subjects import path_subject
-from retinue.catalogue._prose import code, code_block, phrases, quote
+from retinue.catalogue._lazy import read_skills
+from retinue.catalogue._prose import code, code_block, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline, ensure_allowed, in_cancellable_thread
 from retinue.catalogue.tickets import TicketTree, check_tickets, read_rubric, read_ticket, read_tickets, read_vocabulary
-from retinue.catalogue.tickets.judgement import judge_criteria
-from retinue.contract.definition import Sample, ThinkingBounds
+from retinue.catalogue.tickets.ticket_work import judge_criteria
+from retinue.contract.definition import ThinkingBounds
 from retinue.contract.event import Progress
 from retinue.contract.names import nearest
-from retinue.contract.result import Artifact, Usage
+from retinue.contract.result import Artifact
 from retinue.contract.task import Task
 from retinue.errors import AccessDenied, InvalidInput, MissingFile
 from retinue.llm.models import Models
@@ -36,25 +37,7 @@ _SKILL: Final[dict[str, Any]] = {
     "output": InterviewResult, "instruction_field": "topic", "target_field": "target", "effects": ("read", "write"),
     "timeout_s": 300, "thinks": "can", "thinks_within": ThinkingBounds(requests=132, tokens_out=1_000),
 }  # fmt: skip
-_EXAMPLES: Final = """
-    interview me about a new {0}; ask me what the new {1} needs; work out {2} with me; help me to put a new {0} into
-    words; write a new {0} with me; question me until the {0} can be written down
-"""
-_FIRST: Final = {"target": "", "answers": {"title": "Faster search"}}
-_FIRST_STEP: Final[dict[str, Any]] = {
-    "ticket_id": "INIT-0002", "rubric": {"id": "requirements-initiative", "version": "1.0"},
-    "captured": {"core": {"title": "Faster search"}, "technical_design": {}},
-    "quotes": [{"question": "title", "text": "Faster search"}],
-    "completeness": {"met": 1, "total": 8, "percent": 12, "target": 95, "target_met": False, "missing": [{
-        "criterion": "urgency", "description": "It says why now.", "question": "why_now",
-        "reason": "`why_now` is not answered."}]},
-    "next_questions": [{"id": "problem", "text": "[2 of 16] What is wrong today, and for whom?",
-                        "options": ["skip", "back", "stop"]}],
-    "ticket": {"path": "docs/tickets/INIT-0002/README.md", "text": "# INIT-0002: Faster search\n", "is_written": False},
-    "state": '{"form":"retinue-interview/1","rubric":{"id":"requirements-initiative","version":"1.0"},"target":"",'
-             '"entries":[{"question":"title","text":"Faster search"}]}',
-    "answer": "`INIT-0002` meets 1 of 8 criteria, 12 %.", "findings": [],
-}  # fmt: skip
+_SKILLS: Final = read_skills(__file__)
 
 
 @retinue.agent(
@@ -72,19 +55,12 @@ class RequirementsInterviewer:
 
     Use it when a ticket that is not there yet has to be worked out with somebody; not to judge one that is. Returns the
     ticket, how complete it is, and what is still to be asked.
-
-    Args:
-        models: Who judges whether an answer is vague; without them rules do.
     """
 
     def __init__(self, models: Models | None = None) -> None:
-        self.models = models
+        self.models = models  # who judges whether an answer is vague; without them rules do
 
-    @retinue.skill(
-        **_SKILL,
-        examples=phrases(_EXAMPLES.format("initiative", "initiative", "an initiative")),
-        samples=(Sample(title="The first answer", parameters=_FIRST, answer=_FIRST_STEP),),
-    )
+    @retinue.skill(**_SKILL, **_SKILLS["initiative"])
     async def initiative(self, request: InitiativeRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person sixteen questions about a new initiative: its problem, figures, parts and risks.
 
@@ -92,7 +68,7 @@ class RequirementsInterviewer:
         """
         return await InterviewSession(self.models, request, task, run, "initiative").lead()
 
-    @retinue.skill(**_SKILL, examples=phrases(_EXAMPLES.format("epic", "epic below `INIT-0001`", "an epic")))
+    @retinue.skill(**_SKILL, **_SKILLS["epic"])
     async def epic(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new epic: what will be there, its stories, scenarios and size.
 
@@ -100,13 +76,7 @@ class RequirementsInterviewer:
         """
         return await InterviewSession(self.models, request, task, run, "epic").lead()
 
-    @retinue.skill(
-        **_SKILL,
-        examples=(
-            *phrases(_EXAMPLES.format("story", "user story in `EPIC-0001.2`", "a user story")),
-            "gather the requirements of a new story from me",
-        ),
-    )
+    @retinue.skill(**_SKILL, **_SKILLS["story"])
     async def story(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person twenty-two questions about a new story: who wants what and why, criteria, scenarios, tasks.
 
@@ -114,7 +84,7 @@ class RequirementsInterviewer:
         """
         return await InterviewSession(self.models, request, task, run, "story").lead()
 
-    @retinue.skill(**_SKILL, examples=phrases(_EXAMPLES.format("task", "task of `STORY-0001.2.3`", "a task")))
+    @retinue.skill(**_SKILL, **_SKILLS["task"])
     async def task(self, request: InterviewRequest, task: Task, run: RunContext) -> Reply:
         """Asks a person seventeen questions about a new task: what is there after it, its steps, files and tests.
 
@@ -203,12 +173,10 @@ class InterviewSession:
                 criteria[one.id] = f"The answer to “{one.text}” is definite: others can act on it."
                 text += f"{one.id}: {said}\n\n"
         names += criteria
-        report, definition = self.report, RequirementsInterviewer.definition
-        earlier, report.usage = report.usage, None
+        definition = RequirementsInterviewer.definition
         verdicts = await judge_criteria(
-            criteria, text, report, models=self.models, definition=definition, task=self.task, run=self.run
+            criteria, text, self.report, models=self.models, definition=definition, task=self.task, run=self.run
         )
-        report.usage = Usage.total((earlier, report.usage))
         return {name: "" if one.is_met else one.reason for name, one in verdicts.items()}
 
     async def _ask_person(self) -> None:
@@ -266,15 +234,13 @@ class InterviewSession:
                 report.warn("degraded_analysis", message, impact=impact, recovery=finding.fix or "Mend it.")
         report.appendix = code_block(text.removesuffix("\n"), "markdown")
         report.figures = {
-            "ticket_id": new.ticket_id,
-            "rubric": interview.rubric.name.to_json(),
-            "captured": interview.captured().to_json(),
+            "ticket_id": new.ticket_id, "rubric": interview.rubric.name.to_json(),
+            "captured": interview.captured().to_json(), "completeness": completeness.to_json(),
             "quotes": [one.to_json() for one in interview.entries if one.question != CONFIRM and one.text not in WORDS],
-            "completeness": completeness.to_json(),
             "next_questions": [one.to_json() for one in questions],
             "ticket": TicketDraft(path=new.path, text=text, is_written=is_written).to_json(),
             **({} if is_written else {"state": interview.state_text()}),
-        }
+        }  # fmt: skip
         files = {"files_written": (new.path,), "artifacts": (Artifact(path=new.path, type="ticket"),)}
         return report.reply(completeness=completeness.percent, **(files if is_written else {}))
 

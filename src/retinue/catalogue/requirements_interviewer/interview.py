@@ -100,20 +100,15 @@ class InterviewState(Model):
 
 @dataclass(slots=True)
 class Interview:
-    """What was said so far, and what follows from it.
-
-    Attributes:
-        pending: What has to be said anew, by question; `chosen` is the question that the person wants to.
-        confirmed_at: How many entries there were when the person said that they are right; 0 before.
-    """
+    """What was said so far, and what follows from it."""
 
     rubric: InterviewRubric
     target: str
     entries: list[AnswerEntry] = field(default_factory=list[AnswerEntry])
     answers: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
-    pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])
-    chosen: str = ""
-    confirmed_at: int = 0
+    pending: dict[str, AnswerEntry] = field(default_factory=dict[str, AnswerEntry])  # what has to be said anew
+    chosen: str = ""  # the question that the person wants to answer anew
+    confirmed_at: int = 0  # how many entries there were when the person said that they are right; 0 before
     is_stopped: bool = False
 
     @classmethod

@@ -21,11 +21,9 @@ class InterviewRequest(Model):
         description="The ticket that it becomes part of, as EPIC-0001.2 for a story; or the id that it is to have.",
     )
     answers: dict[str, Annotated[str, Field(max_length=MAX_ANSWER)]] = Field(
-        default_factory=dict[str, str],
-        json_schema_extra={"default": {}},
-        max_length=100,
+        default_factory=dict[str, str], json_schema_extra={"default": {}}, max_length=100,
         description="Answers by the ids of questions, as `next_questions` has them; `skip` and `stop` are answers too.",
-    )
+    )  # fmt: skip
     state: str = Field(default="", max_length=262_144, description="The `state` of an earlier result, to go on there.")
     write: bool = Field(default=False, description="Whether to write the ticket into its file; else the result has it.")
 
@@ -34,10 +32,9 @@ class InitiativeRequest(InterviewRequest):
     """An initiative, which is part of nothing."""
 
     target: str = Field(
-        max_length=400,
-        json_schema_extra={"default": ""},
+        max_length=400, json_schema_extra={"default": ""},
         description="The id that it is to have, as INIT-0002; empty for the next one.",
-    )
+    )  # fmt: skip
 
 
 class AnswerEntry(Model):

@@ -104,7 +104,6 @@ def ticket_text(interview: Interview, words: TicketVocabulary, new: NewTicket) -
 
 
 def _as_block(question: InterviewQuestion, entries: Sequence[str]) -> str:
-    """An answer as Markdown."""
     if not entries:
         return _NOTHING
     if question.form == "scenarios":
@@ -120,11 +119,9 @@ def _as_block(question: InterviewQuestion, entries: Sequence[str]) -> str:
 def _as_inline(line: str) -> str:
     """One line that Markdown shows as it is; code and addresses stay what they are."""
     pieces = _CODE_OR_LINK.split(one_line(line, limit=len(line) + 1))
-    marked = (
-        escape_line(piece) if place % 2 == 0 else f"<{piece}>" if piece[0] == "h" else piece
-        for place, piece in enumerate(pieces)
-    )
-    return _SCENARIO.sub(r"\1\\:", "".join(marked))
+    pieces[::2] = map(escape_line, pieces[::2])
+    pieces[1::2] = (f"<{piece}>" if piece[0] == "h" else piece for piece in pieces[1::2])
+    return _SCENARIO.sub(r"\1\\:", "".join(pieces))
 
 
 def dependency_problem(entries: Sequence[str], tree: TicketTree, ticket_id: str) -> str:

@@ -4,6 +4,7 @@ A model is asked for words that can take the place of vague ones; none may say a
 """
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -11,15 +12,16 @@ from pydantic import Field
 import retinue
 from retinue.agents.port import Reply, RunContext
 from retinue.agents.prompted.task_prompt import RULE, as_data_block
+from retinue.catalogue._lazy import read_skills
 from retinue.catalogue._model_choice import structured_model_for
-from retinue.catalogue._prose import code, one_line, phrases, quote
+from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.tickets import Ticket, TicketTree, read_rubric
+from retinue.catalogue.tickets import TicketTree, read_rubric
 from retinue.catalogue.tickets.ticket_work import TicketTarget, find_ticket, run_on_tickets
-from retinue.contract.definition import Sample, ThinkingBounds
+from retinue.contract.definition import ThinkingBounds
 from retinue.contract.event import Progress
-from retinue.contract.model import JsonMapping, Many, Model
+from retinue.contract.model import Many, Model
 from retinue.contract.result import Usage
 from retinue.contract.task import Task
 from retinue.errors import RetinueError
@@ -28,22 +30,11 @@ from retinue.llm.models import Models
 from .parameters import DEFAULT_RUBRIC, SpecFix, SpecificationQuality, SpecificationRubric, SpecSection
 from .specification_check import SpecificationCheck
 
-_SCORE: Final = "`STORY-0001.2.3` scores 100 of 100 (agent ready): 0 issues in 40 checkpoints."
-_QUALITY: Final[JsonMapping] = {
-    "ticket_id": "STORY-0001.2.3", "quality_score": 100, "quality_level": "agent_ready", "agent_ready": True,
-    "issues": [], "section_scores": {"acceptance_criteria": 100}, "recommendations": [], "not_judged": ["edge_cases"],
-    "summary": {"total_issues": 0, "by_category": {}, "by_severity": {}}, "answer": _SCORE,
-    "rubric": {"id": "specification-quality", "version": "1.0"},
-    "formula": {"id": "weighted-3-2-1", "text": "100 - penalties / checkpoints * 100", "checkpoints": 40},
-    "findings": [{"topic": "score", "content": _SCORE, "source": "docs/tickets/STORY-0001.2.3.md:1"}],
-}  # fmt: skip
+_SKILLS: Final = read_skills(__file__)
 _CHECKS: Final[dict[str, Any]] = {
     "output": SpecificationQuality, "target_field": "target", "effects": ("read",), "timeout_s": 300, "thinks": "can",
     "thinks_within": ThinkingBounds(requests=12, tokens_in=60_000, tokens_out=8_000),
-    "samples": (Sample(title="Nothing is left open", parameters={"target": "STORY-0001.2.3"}, answer=_QUALITY),),
 }  # fmt: skip
-
-
 _MAX_TEXT: Final = 40_000
 _MOST_REWRITES: Final = 40  # issues that a model is asked about
 # A number and the word behind it, which a rewrite has to take over together.
@@ -52,13 +43,7 @@ _NUMBER: Final = re.compile(
     r"|thousand|million|dozen|twice|half|hourly|daily|weekly|monthly)\b)(?:[ ]?(?:[^\W\d_]{1,12}|%))?",
     re.IGNORECASE,
 )
-_INSTRUCTIONS: Final = """\
-You make statements of a ticket exact, and answer with one JSON object only.
-- For each issue that the ticket itself lets you mend, give one rewrite, by the number of the issue.
-- `old` is a passage of the ticket, copied word for word, with the vague words in it; `new` takes its place.
-- Decide nothing that the ticket leaves open. Where a number, a limit, a message or a name is missing, write a blank
-  that says what is missing, such as <number of seconds>. A number that is not in the ticket is refused.
-"""
+_INSTRUCTIONS: Final = Path(__file__).with_name("rewrite.md").read_text(encoding="utf-8")
 
 
 class ProposedRewrite(Model):
@@ -92,15 +77,7 @@ class SpecificationQualityChecker:
     def __init__(self, models: Models | None = None) -> None:
         self.models = models
 
-    @retinue.skill(
-        **_CHECKS,
-        examples=phrases("""
-            is the ticket STORY-0001.2.3 specified precisely; which words of ticket STORY-0001.2.3 are vague; check the
-            specification quality of EPIC-0001.2; find vague wording in BUG-0007; does the ticket TASK-0001.2.3.4 have
-            placeholders left; score how unambiguous the ticket STORY-0001.2.3 is; are there unquantified requirements
-            in STORY-0001.2.3; could an agent implement STORY-0001.2.3 from its wording alone
-        """),
-    )
+    @retinue.skill(**_CHECKS, **_SKILLS["full_ticket"])
     async def full_ticket(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the whole text of a ticket for vague words, placeholders and what it leaves unspecified.
 
@@ -109,14 +86,7 @@ class SpecificationQualityChecker:
         """
         return await self._check((), target, task, run)
 
-    @retinue.skill(
-        **_CHECKS,
-        examples=phrases("""
-            are the acceptance criteria of STORY-0001.2.3 precise; which acceptance criteria of STORY-0001.2.3 cannot be
-            tested; check the wording of the acceptance criteria in STORY-0001.2.3; are the BDD scenarios of
-            STORY-0001.2.3 missing edge cases; vague acceptance criteria in EPIC-0001.2
-        """),
-    )
+    @retinue.skill(**_CHECKS, **_SKILLS["acceptance_criteria"])
     async def acceptance_criteria(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of a ticket's acceptance criteria and scenarios, and whether one of them fails.
 
@@ -124,13 +94,7 @@ class SpecificationQualityChecker:
         """
         return await self._check(("acceptance_criteria", "bdd_scenarios"), target, task, run)
 
-    @retinue.skill(
-        **_CHECKS,
-        examples=phrases("""
-            is the technical design of STORY-0001.2.3 specified precisely; check the wording of the technical design in
-            STORY-0001.2.3; what does the technical design of TASK-0001.2.3.4 leave open
-        """),
-    )
+    @retinue.skill(**_CHECKS, **_SKILLS["technical_design"])
     async def technical_design(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of the technical design in a ticket.
 
@@ -138,13 +102,7 @@ class SpecificationQualityChecker:
         """
         return await self._check(("technical_design",), target, task, run)
 
-    @retinue.skill(
-        **_CHECKS,
-        examples=phrases("""
-            are the implementation steps of TASK-0001.2.3.4 precise; check the wording of the implementation checklist
-            in TASK-0001.2.3.4; which steps of the checklist in TASK-0001.2.3.4 are vague
-        """),
-    )
+    @retinue.skill(**_CHECKS, **_SKILLS["task_steps"])
     async def task_steps(self, target: TicketTarget, task: Task, run: RunContext) -> Reply:
         """Checks the wording of the implementation steps in a ticket.
 
@@ -153,16 +111,14 @@ class SpecificationQualityChecker:
         return await self._check(("implementation_checklist",), target, task, run)
 
     async def _check(self, sections: tuple[SpecSection, ...], target: str, task: Task, run: RunContext) -> Reply:
-        checks: list[SpecificationCheck] = []
-
-        def work(tree: TicketTree, _: SkillReport, deadline: RunDeadline) -> Ticket:
+        def work(tree: TicketTree, _: SkillReport, deadline: RunDeadline) -> SpecificationCheck:
             rubric = read_rubric(SpecificationRubric, DEFAULT_RUBRIC, run.workspace)
-            checks.append(SpecificationCheck(find_ticket(tree, target), rubric, sections))
-            checks[0].examine(deadline)
-            return checks[0].ticket
+            check = SpecificationCheck(find_ticket(tree, target), rubric, sections)
+            check.examine(deadline)
+            return check
 
-        report = await run_on_tickets(run, task.skill or "", work)
-        (check,), definition = checks, SpecificationQualityChecker.definition
+        report, check = await run_on_tickets(run, task.skill or "", work, subject=lambda one: one.ticket)
+        definition = SpecificationQualityChecker.definition
         await check.judge(report, models=self.models, definition=definition, task=task, run=run)
         await self._rewrite(check, report, task, run)
         check.fill(report)
@@ -175,16 +131,14 @@ class SpecificationQualityChecker:
         issues = [check.issues[at] for at in places[:_MOST_REWRITES]]
         said = {_without_spaces(form) for match in _NUMBER.finditer(text) for form in match.group(0, "number")}
 
-        def refusal(one: ProposedRewrite) -> str:
-            """Why a rewrite does not hold; empty when it does."""
+        def refusal(one: ProposedRewrite) -> str:  # why it does not hold; empty when it does
             of_issue = one.issue <= len(issues) and issues[one.issue - 1].term in " ".join(one.old.split())
             if not of_issue or one.old not in text:
                 return f"{one.old[:80]!r} is no passage of the ticket with the words of issue {one.issue}"
             invented = [match[0] for match in _NUMBER.finditer(one.new) if _without_spaces(match[0]) not in said]
             return f"{invented[0]!r} in {one.new[:80]!r} does not stand in the ticket" if invented else ""
 
-        def objections(answer: _Rewrites) -> list[str]:
-            """Sent back only when nothing of it holds."""
+        def objections(answer: _Rewrites) -> list[str]:  # sent back only when nothing of it holds
             wrong = [f"Of the rewrites, {why}." for why in map(refusal, answer.rewrites) if why]
             return wrong if len(wrong) == len(answer.rewrites) else []
 

@@ -5,14 +5,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from retinue.catalogue._prose import code, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
 from retinue.catalogue.tickets import Ticket, mask_names
-from retinue.catalogue.tickets.judgement import judge_criteria
 from retinue.catalogue.tickets.ticket import line_starts
+from retinue.catalogue.tickets.ticket_work import judge_criteria
 from retinue.catalogue.tickets.vocabulary import fold_words
 
 from .parameters import SpecFix, SpecificationRubric, SpecIssue, SpecRule, SpecSection
@@ -41,8 +41,7 @@ _SENTENCE_END: Final = re.compile(r"[.!?](?=\s|\*|\Z)")
 _NEIGHBOUR: Final = re.compile(r"[\w'-]+|/")
 
 
-@dataclass(frozen=True, slots=True)
-class SpecStatement:
+class SpecStatement(NamedTuple):
     """A paragraph, an item, a row of a table or a step of a scenario, from `line` on."""
 
     raw: str
@@ -150,18 +149,14 @@ def _is_disarmed(term: SpecRule, statement: SpecStatement, match: re.Match[str],
 
 @dataclass(slots=True)
 class SpecificationCheck:
-    """What was examined of a ticket, in which sections (in all when none is named), and what was found.
-
-    Attributes:
-        checks: The section that each check beyond a single statement counts for.
-    """
+    """What was examined of a ticket, in which sections (in all when none is named), and what was found."""
 
     ticket: Ticket
     rubric: SpecificationRubric
     sections: Sequence[SpecSection]
     statements: list[SpecStatement] = field(default_factory=list[SpecStatement])
     issues: list[SpecIssue] = field(default_factory=list[SpecIssue])
-    checks: list[str | None] = field(default_factory=list[str | None])
+    checks: list[str | None] = field(default_factory=list[str | None])  # the section that each of the rest counts for
     not_judged: list[str] = field(default_factory=list[str])
 
     def examine(self, deadline: RunDeadline) -> None:
@@ -223,10 +218,9 @@ class SpecificationCheck:
             report.note(f"`issues` lists the first {_MOST_ISSUES} of {len(issues):,}.")
         report.add_subjects([ticket.ticket_id])
         by_category, first = Counter(one.category for one in issues), {one.category: one for one in reversed(issues)}
-        advice += [
-            f"Mend {key.replace('_', ' ')}: {plural(count, 'issue')}, the first at {first[key].location}."
-            for key, count in by_category.most_common()
-        ]
+        for key, count in by_category.most_common():
+            place = f"{plural(count, 'issue')}, the first at {first[key].location}"
+            advice.append(f"Mend {key.replace('_', ' ')}: {place}.")
         report.figures = {
             "ticket_id": ticket.ticket_id, "quality_score": score, "quality_level": level,
             "agent_ready": level == "agent_ready", "issues": [one.to_json() for one in issues[:_MOST_ISSUES]],
@@ -242,9 +236,7 @@ class SpecificationCheck:
         words = [word.casefold() for one in self.statements for word in _WORD.findall(one.prose)]
         known_words = sum(map(set(self.rubric.language_words).__contains__, words))
         if len(words) >= _LEAST_WORDS and known_words < _LEAST_SHARE * len(words):
-            report.warn(
-                "degraded_analysis",
-                f"The dictionary is {self.rubric.language}, and the ticket is not.",
-                impact="Vague words of its language are not found, so its score is too high.",
-                recovery=f"Write a rubric in its language: `.retinue/rubrics/{self.rubric.id}.toml`.",
-            )
+            message = f"The dictionary is {self.rubric.language}, and the ticket is not."
+            impact = "Vague words of its language are not found, so its score is too high."
+            recovery = f"Write a rubric in its language: `.retinue/rubrics/{self.rubric.id}.toml`."
+            report.warn("degraded_analysis", message, impact=impact, recovery=recovery)

@@ -1,7 +1,7 @@
 """How complete tickets are: a rubric as data, the checks that its criteria name, and scores by them (G2, K35)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,19 +11,19 @@ from pydantic import Field
 
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport
-from retinue.catalogue.tickets import Rubric, Ticket, TicketSection, TicketTree, mask_names, read_rubric
-from retinue.catalogue.tickets.judgement import CriterionJudgement
+from retinue.catalogue.tickets import IssueSeverity, Rubric, Ticket, TicketSection, TicketTree, mask_names, read_rubric
 from retinue.catalogue.tickets.ticket_progress import actual_progress, hours_of, points_of, stated_percent
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement
 from retinue.catalogue.tickets.vocabulary import fold_words
 from retinue.contract.model import Many, Model
 from retinue.errors import InvalidInput
 from retinue.tools.workspace import Workspace
 
-from .parameters import GapType, IssuePriority, TicketIssue
+from .parameters import GapType, TicketIssue
 
 MOST_NAMED: Final = 10
 """How many things of a kind are named in sentences."""
-PRIORITIES: Final[Sequence[IssuePriority]] = ("high", "medium", "low")
+PRIORITIES: Final[Sequence[IssueSeverity]] = ("high", "medium", "low")
 _DEFAULT_RUBRIC: Final = Path(__file__).with_name("ticket-completeness.toml")
 _WordList: TypeAlias = Literal[
     "placeholders", "unmeasured", "verbs", "scenario_words", "test_titles", "progress_columns", "common_words"
@@ -42,7 +42,7 @@ class RubricAdvice(Model):
 
     impact: _Text
     fix: _Text
-    priority: IssuePriority
+    priority: IssueSeverity
 
 
 class RubricCriterion(RubricAdvice):
@@ -146,10 +146,8 @@ class TicketScore:
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say how complete the ticket is and what it lacks (G2)."""
         score, names = self.with_judgements(judgements), {"priority", "location", "problem", "fix", "impact"}
-        missing = [
-            {"criterion": one.type, "description": self.criteria[one.type].description, **one.model_dump(include=names)}
-            for one in score.issues()
-        ]
+        facts = [(self.criteria[one.type], one.model_dump(include=names)) for one in score.issues()]
+        missing = [{"criterion": one.id, "description": one.description, **more} for one, more in facts]
         report.figures = {
             "ticket_id": self.ticket.ticket_id, "ticket_type": self.ticket.kind, "path": self.ticket.path,
             "completeness_score": score.percent, "score_breakdown": score.breakdown, "missing_criteria": missing,
@@ -200,22 +198,18 @@ class TicketScorer:
                 hint = f"Add `[[criteria.{kind}]]` to `.retinue/rubrics/{self.rubric.id}.toml`."
                 raise InvalidInput(message, hint=hint, path=ticket.path)
             checks = _TicketChecks(ticket, self, ticket.rows)
-            outcomes = {key: checks.run(one) for key, one in criteria.items()}
+            outcomes: dict[str, CheckOutcome] = {
+                key: getattr(checks, f"_{one.check}")(one) for key, one in criteria.items()
+            }
             self._scores[ticket.path, kind] = TicketScore(self, ticket, criteria, outcomes)
         return self._scores[ticket.path, kind]
 
 
 @dataclass(slots=True)
 class _TicketChecks:
-    """One ticket under the checks."""
-
     ticket: Ticket
     scorer: TicketScorer
     rows: list[str]
-
-    def run(self, criterion: RubricCriterion) -> CheckOutcome:
-        check: Callable[[RubricCriterion], CheckOutcome] = getattr(self, f"_{criterion.check}")
-        return check(criterion)
 
     def sections(self, keys: Sequence[str]) -> list[TicketSection]:
         """The sections of these kinds, the first named kind first."""
@@ -299,7 +293,7 @@ class _TicketChecks:
     def _has_scenarios(self, criterion: RubricCriterion) -> CheckOutcome:
         """Its own; where the criterion has words, those of its parent do too, and so does a title with one of these."""
         tree, own = self.scorer.tree, self.ticket.scenarios
-        parent = tree.by_id.get(tree.parents.get(self.ticket.ticket_id, "")) if criterion.words else None
+        parent = tree.parent(self.ticket.ticket_id) if criterion.words else None
         title = f" {fold_words(self.ticket.title)} "
         is_there = any(not one.problem for one in (*own, *(parent.scenarios if parent else ())))
         if is_there or any(f" {fold_words(word)} " in title for word in criterion.words):
@@ -324,15 +318,13 @@ class _TicketChecks:
     def _adds_up(self, criterion: RubricCriterion) -> CheckOutcome:
         """Its points, and those of its children, or their hours by the rubric's hours per point."""
         tree, points, per_point = self.scorer.tree, points_of(self.ticket), self.scorer.rubric.hours_per_point
-        children = [tree.by_id[one] for one in tree.children.get(self.ticket.ticket_id, ())]
-        children = [one for one in children if one.status != "cancelled"]
+        children = [one for one in tree.parts(self.ticket.ticket_id) if one.status != "cancelled"]
         sizes, unit = [points_of(one) for one in children], "points"
         if None in sizes:
             hours = [hours_of(one) for one in children]
             sizes, unit = [one and one / per_point for one in hours], f"points, at {per_point:g} hours a point"
         numbers = [one for one in sizes if one is not None]
-        is_whole = all(one.target in tree.by_id for one in self.ticket.targets("child"))
-        if points is None or not numbers or len(numbers) < len(sizes) or not is_whole:
+        if points is None or not numbers or len(numbers) < len(sizes) or not tree.is_whole(self.ticket):
             return CheckOutcome(None, self.ticket.line, "it, or something that it is made of, has no estimate or file")
         line = self.field_line("points", "estimate")
         if abs(sum(numbers) - points) <= criterion.tolerance * points + 0.01:

@@ -7,13 +7,12 @@ from typing import Any, Final
 from retinue.catalogue._prose import code, first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
 from retinue.catalogue._run_limits import RunDeadline
-from retinue.catalogue.tickets import Ticket, TicketTree, check_tickets
-from retinue.catalogue.tickets.ticket_tree import id_order
-from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets import Ticket, check_tickets
+from retinue.catalogue.tickets.ticket_work import tickets_below
 from retinue.catalogue.tickets.vocabulary import FINISHED
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping
-from retinue.errors import DeadlineExceeded, InvalidInput, MissingFile
+from retinue.errors import DeadlineExceeded
 
 from .completeness import MOST_NAMED, TicketScore, TicketScorer
 from .parameters import GapType, HierarchyQuery
@@ -30,7 +29,9 @@ class HierarchySurvey:
     def __init__(self, scorer: TicketScorer, query: HierarchyQuery, deadline: RunDeadline) -> None:
         self.scorer, self.query, self.deadline = scorer, query, deadline
         self.tree, self.rubric = scorer.tree, scorer.rubric
-        self.tickets = _select_tickets(self.tree, query)
+        kinds, is_single = _SCOPES.get(query.scope), query.scope == "single-ticket"
+        chosen = tickets_below(self.tree, query.target, alone=is_single)
+        self.tickets = [one for one in chosen if one.ticket_id and (kinds is None or one.kind in kinds)]
         self.gaps: dict[str, JsonMapping] = {}
         self.waiting: dict[str, list[str]] = {}
         for key, required in self.tree.requires.items():
@@ -94,7 +95,7 @@ class HierarchySurvey:
 
     def _unclear_parent(self, ticket: Ticket) -> list[str]:
         """What it is part of, if that says too little to write this ticket by, or has been given up."""
-        parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+        parent = self.tree.parent(ticket.ticket_id)
         if parent and parent.status in {"cancelled", "blocked"}:
             return [f"{parent.ticket_id} is {parent.status}"]
         if parent and (score := self._score(parent)) and score.percent < self.rubric.complete_from:
@@ -152,7 +153,7 @@ class HierarchySurvey:
     def _find_unlisted(self) -> None:
         """Tickets that the one above does not name: added while work goes on, or else never linked."""
         for ticket in self.tickets:
-            parent = self.tree.by_id.get(self.tree.parents.get(ticket.ticket_id, ""))
+            parent = self.tree.parent(ticket.ticket_id)
             if parent and ticket.ticket_id not in self.scorer.names[parent.ticket_id]:
                 mode = self.query.mode if self.query.mode != "by-status" or parent.status != "todo" else "pre-work"
                 words = (
@@ -182,25 +183,3 @@ class HierarchySurvey:
                 words = f"{ticket.ticket_id} is {score.percent} % complete; {more}", criterion.fix, criterion.impact
                 place, percent = (ticket, outcome.line), score.percent
                 self._add("incomplete_detail", ticket.path, place, words, completeness=percent, missing=score.missing)
-
-
-def _select_tickets(tree: TicketTree, query: HierarchyQuery) -> list[Ticket]:
-    """The tickets that a query is about, in the order of their ids."""
-    folder = query.target.strip().replace("\\", "/").removeprefix("./").rstrip("/")
-    is_all = folder in {"", "."}
-    chosen = [one for one in tree.tickets if is_all or one.path.startswith(f"{folder}/")]
-    try:
-        top = None if is_all else find_ticket(tree, query.target)
-    except (InvalidInput, MissingFile):
-        if not chosen:
-            raise
-        top = None
-    if top:
-        chosen, keys = [top], {top.ticket_id}
-        for one in chosen if query.scope != "single-ticket" else ():  # grows while it is read
-            below = [key for key in tree.children.get(one.ticket_id, ()) if key not in keys]
-            keys.update(below)
-            chosen += [tree.by_id[key] for key in below]
-    kinds = _SCOPES.get(query.scope)
-    chosen = [one for one in chosen if one.ticket_id and (kinds is None or one.kind in kinds)]
-    return sorted(chosen, key=lambda one: (id_order(one.ticket_id), one.path))

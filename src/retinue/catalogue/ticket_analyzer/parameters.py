@@ -6,15 +6,14 @@ from pydantic import Field
 
 from retinue.agents.python import Choices
 from retinue.catalogue._report import ReportData
-from retinue.catalogue.tickets import RubricName
-from retinue.catalogue.tickets.readiness import BlockerKind
+from retinue.catalogue.tickets import IssueSeverity, RubricName
+from retinue.catalogue.tickets.ticket_checks import BlockerKind
 from retinue.catalogue.tickets.ticket_work import TicketTarget
 from retinue.contract.model import Completeness, Count, Many, Model
 
 GapType: TypeAlias = Literal[
     "missing_ticket", "incomplete_detail", "undocumented_addition", "broken_link", "out_of_sync"
 ]
-IssuePriority: TypeAlias = Literal["high", "medium", "low"]
 _Scope: TypeAlias = Literal["full-hierarchy", "single-ticket", "story-and-tasks", "epic-and-stories"]
 _Mode: TypeAlias = Literal["by-status", "pre-work", "in-progress"]
 _SCOPES = {
@@ -52,18 +51,16 @@ class HierarchyQuery(TicketScope):
     """Tickets with what is below them."""
 
     target: str = Field(
-        json_schema_extra={"default": ""},
-        max_length=400,
-        pattern=r"^$|[0-9/\\.]",
+        json_schema_extra={"default": ""}, max_length=400, pattern=r"^$|[0-9/\\.]",
         description="A ticket with what is below it, or a folder such as docs/tickets/; empty means all tickets.",
-    )
+    )  # fmt: skip
 
 
 class TicketIssue(Model):
     """What is wrong with a ticket: `type` is the id of the criterion or rule."""
 
     type: str
-    priority: IssuePriority
+    priority: IssueSeverity
     location: str
     current: str
     problem: str
@@ -131,7 +128,7 @@ class MissingCriterion(Model):
     description: str
     impact: str
     fix: str
-    priority: IssuePriority
+    priority: IssueSeverity
     problem: str
     location: str
 

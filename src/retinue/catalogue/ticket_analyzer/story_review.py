@@ -6,19 +6,18 @@ from typing import Final
 
 from retinue.catalogue._prose import first_of, one_line, quote
 from retinue.catalogue._report import SkillReport, plural
-from retinue.catalogue.tickets import Ticket, check_tickets, task_readiness
-from retinue.catalogue.tickets.judgement import CriterionJudgement
+from retinue.catalogue.tickets import IssueSeverity, Ticket, check_tickets, task_readiness
 from retinue.catalogue.tickets.ticket_progress import hours_of, stated_percent
-from retinue.catalogue.tickets.ticket_work import find_ticket
+from retinue.catalogue.tickets.ticket_work import CriterionJudgement, find_ticket
 from retinue.catalogue.tickets.vocabulary import FINISHED, fold_words
 from retinue.contract.lint.rules import find_rule
 from retinue.contract.model import JsonMapping
 from retinue.tools.tree import list_files
 
 from .completeness import MOST_NAMED, PRIORITIES, TicketScore, TicketScorer
-from .parameters import BlockingIssue, IssuePriority, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, TicketQuery
+from .parameters import BlockingIssue, ScoredTicket, StoryPlace, StoryProgress, TicketIssue, TicketQuery
 
-_PRIORITIES: Final[Mapping[str, IssuePriority]] = {"error": "high", "warning": "medium"}
+_PRIORITIES: Final[Mapping[str, IssueSeverity]] = {"error": "high", "warning": "medium"}
 _WORD: Final = re.compile(r"\w{4,}")
 _ABOUT: Final = ("user_story", "overview", "key_results")
 
@@ -28,13 +27,13 @@ class StoryReview:
 
     def __init__(self, scorer: TicketScorer, query: TicketQuery) -> None:
         self.scorer, self.tree = scorer, scorer.tree
-        self.story = story = find_ticket(self.tree, query.target, "story")
+        self.ticket = story = find_ticket(self.tree, query.target, "story")
         self.is_planned = query.mode == "pre-work" or (query.mode == "by-status" and story.status == "todo")
         self.score = scorer.score(story)
-        below = self.tree.children.get(story.ticket_id, ()) if query.scope != "single-ticket" else ()
-        self.tasks = [scorer.score(self.tree.by_id[key]) for key in below]
-        above = [self.tree.by_id[key] for key in self.tree.ancestors(story.ticket_id) if key in self.tree.by_id]
-        self.above = {f"{one.kind}_alignment": one for one in above if one.kind in {"epic", "initiative"}}
+        below = self.tree.parts(story.ticket_id) if query.scope != "single-ticket" else ()
+        self.tasks = [scorer.score(one) for one in below]
+        above = [one for one in self.tree.tickets_above(story.ticket_id) if one.kind in {"epic", "initiative"}]
+        self.above = {f"{one.kind}_alignment": one for one in above}
         aims = {key: f"The story serves {one.ticket_id}, whose text is below it" for key, one in self.above.items()}
         self.to_judge = self.score.to_judge | aims
         self.text = "\n\n".join([story.text, *(one.text[:8_000] for one in self.above.values())])
@@ -42,16 +41,14 @@ class StoryReview:
 
     def report(self, judgements: Mapping[str, CriterionJudgement], report: SkillReport) -> None:
         """Say what the story, its tasks and its place are like."""
-        score, actual = self.score.with_judgements(judgements), self.scorer.progress.get(self.story.ticket_id)
+        score, actual = self.score.with_judgements(judgements), self.scorer.progress.get(self.ticket.ticket_id)
         score.describe(report)
-        stated, (finished, total) = stated_percent(self.story), (actual.done, actual.total) if actual else (0, 0)
+        stated, (finished, total) = stated_percent(self.ticket), (actual.done, actual.total) if actual else (0, 0)
         progress = StoryProgress(
-            stated=None if stated is None else f"{stated}%",
-            actual=f"{100 * finished / total:.0f}%" if total else None,
+            stated=None if stated is None else f"{stated}%", tasks_complete=finished, tasks_total=total,
             accurate=None if stated is None else score.breakdown.get("progress_accurate"),
-            tasks_complete=finished,
-            tasks_total=total,
-        )
+            actual=f"{100 * finished / total:.0f}%" if total else None,
+        )  # fmt: skip
         says = f"It states {progress.stated or 'no progress'}; {finished} of {plural(total, 'task')} done."
         report.add("progress", says, source=score.location("progress_accurate"))
         order = list(self._order_issues()) if self.is_planned else []
@@ -60,20 +57,17 @@ class StoryReview:
         columns = ("task", "title", "status", "score", "place")
         tickets = [(one.ticket, one.percent, one.location()) for one in self.tasks]
         rows = [(one.ticket_id, one.title, one.status, percent, place) for one, percent, place in tickets]
-        report.add_table(f"Tasks of {self.story.ticket_id}", columns, rows)
+        report.add_table(f"Tasks of {self.ticket.ticket_id}", columns, rows)
         for one in self.tasks:
             one.warn_below_floor(report)
         report.files += [one.path for one in self.above.values()]
+        hours = [{"estimated_hours": hours_of(one), "actual_hours": one.number("actual")} for one, *_ in tickets]
         report.figures = {
-            "story": self._scored(score, *order, progress=progress),
-            "tasks": [
-                self._scored(one, estimated_hours=hours_of(one.ticket), actual_hours=one.ticket.number("actual"))
-                for one in self.tasks
-            ],
-            "hierarchy": self._place(judgements),
+            "story": self._scored(score, *order, progress=progress), "hierarchy": self._place(judgements),
+            "tasks": [self._scored(one, **facts) for one, facts in zip(self.tasks, hours, strict=True)],
             "rubric": self.scorer.rubric.name.to_json(),
             "not_judged": [*score.not_judged, *(one for one in self.above if one not in judgements)],
-        }
+        }  # fmt: skip
 
     def _scored(self, score: TicketScore, *more: TicketIssue, **facts: object) -> JsonMapping:
         ticket = score.ticket
@@ -101,7 +95,7 @@ class StoryReview:
 
     def _order_issues(self) -> Iterator[TicketIssue]:
         """Where the tasks of a story that is not begun do not put scenarios and tests first."""
-        rubric, story, tasks = self.scorer.rubric, self.story, [one.ticket for one in self.tasks]
+        rubric, story, tasks = self.scorer.rubric, self.ticket, [one.ticket for one in self.tasks]
         section = next((one for one in story.sections if one.key == "children"), None)
         rows: list[tuple[str, Ticket, int, str]] = []
         if (bar := story.progress) and bar.bar and len(bar.bar) != rubric.bar_cells:
@@ -125,8 +119,8 @@ class StoryReview:
 
     def _place(self, judgements: Mapping[str, CriterionJudgement]) -> JsonMapping:
         """Where the story stands, and whether it serves what it is part of: by a model, or by words they share."""
-        tree, key, limit = self.tree, self.story.ticket_id, self.scorer.rubric.shared_words
-        own, alignments, bases = self._words(self.story), dict[str, bool](), list[str]()
+        tree, key, limit = self.tree, self.ticket.ticket_id, self.scorer.rubric.shared_words
+        own, alignments, bases = self._words(self.ticket), dict[str, bool](), list[str]()
         for name, one in self.above.items():
             if name in judgements:
                 alignments[name] = judgements[name].is_met
@@ -139,17 +133,15 @@ class StoryReview:
             bases.append(f"{basis} Nobody judged what they mean.")
         place = StoryPlace.model_validate({
             **{f"parent_{one.kind}": one.ticket_id for one in self.above.values()}, **alignments,
-            "alignment_basis": bases, "conflicts": [*self._conflicts(self.story)],
+            "alignment_basis": bases, "conflicts": [*self._conflicts(self.ticket)],
             "sibling_stories": [one for one in tree.children.get(tree.parents.get(key, ""), ()) if one != key],
         })  # fmt: skip
         return place.to_json()
 
     def _words(self, ticket: Ticket) -> set[str]:
         """The words of a ticket's title and of what it says it is about."""
-        rows = ticket.rows
-        parts = ["\n".join(rows[one.line : one.end]) for one in ticket.sections if one.key in _ABOUT]
         common = self.scorer.rubric.words.get("common_words", ())
-        return set(_WORD.findall(fold_words(" ".join([ticket.title, *parts])))) - set(common)
+        return set(_WORD.findall(fold_words(f"{ticket.title} {ticket.text_of(*_ABOUT)}"))) - set(common)
 
 
 def report_readiness(scorer: TicketScorer, query: TicketQuery, report: SkillReport) -> None:

@@ -6,30 +6,15 @@ by. It is no agent and reads no git; how agents work on it is in `ticket_work` a
 
 from .proposed_edit import ProposedEdit, apply_edits, diff_edits, edits_in, propose_edit
 from .prose import mask_names, word_pattern
-from .readiness import Blocker, TaskReadiness, task_readiness
-from .rubric import OWN_RUBRICS, IssueSeverity, Rubric, RubricName, read_rubric
-from .ticket import (
-    ChecklistItem,
-    Ticket,
-    TicketEdit,
-    TicketField,
-    TicketProgress,
-    TicketReference,
-    TicketScenario,
-    TicketSection,
-    edit_of,
-    write_edits,
-)
-from .ticket_checks import check_tickets
+from .rubric import IssueSeverity, Rubric, RubricName, read_rubric
+from .ticket import Ticket, TicketEdit, TicketReference, TicketScenario, TicketSection, edit_of, write_edits
+from .ticket_checks import TaskReadiness, check_tickets, task_readiness
 from .ticket_markdown import read_ticket
 from .ticket_tree import TicketTree, read_tickets
 from .vocabulary import OWN_VOCABULARY, TicketVocabulary, read_vocabulary, starter_files
 
 __all__ = [
-    "OWN_RUBRICS",
     "OWN_VOCABULARY",
-    "Blocker",
-    "ChecklistItem",
     "IssueSeverity",
     "ProposedEdit",
     "Rubric",
@@ -37,8 +22,6 @@ __all__ = [
     "TaskReadiness",
     "Ticket",
     "TicketEdit",
-    "TicketField",
-    "TicketProgress",
     "TicketReference",
     "TicketScenario",
     "TicketSection",

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from retinue.errors import NotInstalled
 
@@ -16,23 +15,17 @@ GHERKIN_START: Final = re.compile(
 GHERKIN_SCENARIO: Final = re.compile(r"Scenario(?: Outline| Template)?\s*(?:[0-9]+\s*)?:")
 """What a scenario outside of a block of code begins with; other words of Gherkin begin sentences of all kinds."""
 GHERKIN_STEP: Final = re.compile(r"(?:Given|When|Then|And|But)\b")
-_SCENARIO: Final = re.compile(
-    r"\s*(?:@\S+\s+)*(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:\s*(?P<name>.*)"
-)
+_HEAD: Final = r"(?:Scenario(?: Outline| Template)?|Example)\s*(?:[0-9]+\s*)?:"
+_SCENARIO: Final = re.compile(rf"\s*(?:@\S+\s+)*{_HEAD}\s*(?P<name>.*)")
 _TITLE: Final = re.compile(r"\s*(?:#|@|$)")
 _LANGUAGE: Final = re.compile(r"\s*#\s*language\s*:")
 
 
-@dataclass(frozen=True, slots=True)
-class GherkinBlock:
-    """Rows of Gherkin with their lines in the ticket.
-
-    Attributes:
-        is_fenced: They stand in a block of code.
-    """
+class GherkinBlock(NamedTuple):
+    """Rows of Gherkin with their lines in the ticket."""
 
     rows: list[tuple[int, str]]
-    is_fenced: bool
+    is_fenced: bool  # they stand in a block of code
 
     def goes_on(self, line: int, text: str) -> bool:
         """Whether `text`, on `line`, is one more step of a scenario outside of a block of code."""
@@ -86,9 +79,7 @@ def _parse(rows: Sequence[tuple[int, str]]) -> list[TicketScenario] | tuple[int,
     scenarios: list[Any] = [child["scenario"] for child in (*children, *nested) if "scenario" in child]
     return [
         TicketScenario(
-            one["name"],
-            lines[int(one["location"]["line"]) - 1],
-            tuple(f"{step['keyword']}{step['text']}" for step in one["steps"]),
+            one["name"], lines[one["location"]["line"] - 1], tuple(f"{s['keyword']}{s['text']}" for s in one["steps"])
         )
         for one in scenarios
     ]

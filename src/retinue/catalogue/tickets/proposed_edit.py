@@ -27,13 +27,7 @@ _FENCED: Final = re.compile(r"^```json[ \t]*\n(.*?)^```", re.MULTILINE | re.DOTA
 
 
 class ProposedEdit(Model):
-    """One change of a ticket's file (G11).
-
-    Attributes:
-        old: What stands on the line, once.
-        line: From 1.
-        digest: SHA-256 of the file that it was proposed for.
-    """
+    """One change of a ticket's file (G11); `old` stands on its line once, and `digest` is the SHA-256 of the file."""
 
     file: Annotated[str, Field(min_length=1, max_length=1000)]
     edit_type: Annotated[str, Field(pattern=r"^[a-z][a-z_]*$", max_length=40)]
@@ -57,8 +51,7 @@ def propose_edit(ticket: Ticket, line: int, old: str, new: str, *, edit_type: st
 def edits_in(document: object) -> tuple[ProposedEdit, ...]:
     """The edits that an answer proposes, each once: in a list of them, or under `proposed_edits` at any depth.
 
-    Args:
-        document: Data as it comes out of JSON, or a text that is JSON or has it in a fence.
+    The answer is data as it comes out of JSON, or a text that is JSON or has it in a fence.
 
     Raises:
         InvalidInput: One of them is none.
@@ -127,11 +120,7 @@ def plan_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> dict[str, lis
 
 
 def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
-    """What they change, as one unified diff.
-
-    Raises:
-        RetinueError: as `plan_edits`.
-    """
+    """What they change, as one unified diff; raises what `plan_edits` does."""
     planned = plan_edits(tree, edits)
     tickets = (ticket for ticket in tree.tickets if ticket.path in planned)
     updates = (FileUpdate(t.path, t.text, edited_text(t.path, t.text, planned[t.path])) for t in tickets)
@@ -141,8 +130,7 @@ def diff_edits(tree: TicketTree, edits: Iterable[ProposedEdit]) -> str:
 def apply_edits(workspace: Workspace, tree: TicketTree, edits: Sequence[ProposedEdit]) -> tuple[str, ...]:
     """Make all of them, or none: when a file cannot be written, those before it are put back. Gives their paths.
 
-    Raises:
-        RetinueError: as `plan_edits` and `write_edits`.
+    Raises what `plan_edits` and `write_edits` do.
     """
     planned = plan_edits(tree, edits)
     for path in planned:

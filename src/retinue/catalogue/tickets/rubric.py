@@ -40,11 +40,6 @@ R = TypeVar("R", bound=Rubric)
 def read_rubric(kind: type[R], default: Path, workspace: Workspace) -> R:
     """The rubric in `default`, or the one that the project has in its place: `.retinue/rubrics/ID.toml`, whole.
 
-    Args:
-        kind: What it is read as.
-        default: The file that comes with Retinue; its name is the id.
-        workspace: Whose rubrics count first.
-
     Raises:
         InvalidDefinition: The project's file is not TOML or does not fit; the message has the place.
     """

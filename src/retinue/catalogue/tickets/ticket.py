@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from retinue.contract.finding import Finding
 from retinue.errors import InvalidInput
@@ -23,26 +23,20 @@ _EMPTY: Final = "░▒□▱○⬜._-"
 _BAR: Final = re.compile(f"(?P<full>[{_FULL}]*)(?P<empty>[{_EMPTY}]*)")
 _PERCENT: Final = re.compile(r"(?<![0-9.])([0-9]{1,3})(?:[.,][0-9]+)?\s*%")
 _FRACTION: Final = re.compile(r"(?<![0-9.])([0-9]{1,6})\s*/\s*([0-9]{1,6})(?![0-9.])")
-_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _HOURS: Final = re.compile(r"(?<![\w.])([0-9]+(?:[.,][0-9]+)?)")
 
 
-@dataclass(frozen=True, slots=True)
-class TicketField:
-    """A value under a label: `value` is the text from `start` on in the ticket's text, which stands on `line`.
-
-    Attributes:
-        start: None when the text of the file spells the value otherwise, as YAML may.
-    """
+class TicketField(NamedTuple):
+    """A value under a label, on `line`, from `start` on in the ticket's text."""
 
     key: str
     value: str
     line: int
-    start: int | None
+    start: int | None  # None where the file spells the value otherwise, as YAML may
 
 
-@dataclass(frozen=True, slots=True)
-class TicketSection:
+class TicketSection(NamedTuple):
     """A heading and what is below it, to the line `end`; `key` is empty when the vocabulary does not know it."""
 
     key: str
@@ -52,8 +46,7 @@ class TicketSection:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChecklistItem:
+class ChecklistItem(NamedTuple):
     """A box in a list; `section` is the key of the section, or its title when the vocabulary does not know it."""
 
     text: str
@@ -62,33 +55,22 @@ class ChecklistItem:
     section: str
 
 
-@dataclass(frozen=True, slots=True)
-class TicketScenario:
-    """A Gherkin scenario: its steps as they are written, keyword first.
-
-    Attributes:
-        problem: Why it is no Gherkin; empty when it is. Such a scenario has no steps.
-    """
+class TicketScenario(NamedTuple):
+    """A Gherkin scenario: its steps as they are written, keyword first."""
 
     name: str
     line: int
     steps: tuple[str, ...]
-    problem: str = ""
+    problem: str = ""  # why it is no Gherkin, and has no steps; empty when it is
 
 
-@dataclass(frozen=True, slots=True)
-class TicketReference:
-    """What a ticket names: another by its id, or a file by its path with `/`.
+class TicketReference(NamedTuple):
+    """What a ticket names: another by its id, or a file by its path with `/`."""
 
-    Attributes:
-        target: The id or path; of a parent that is only linked, the path as the link has it.
-        status: What a list of children says of the child, when it does.
-    """
-
-    target: str
+    target: str  # of a parent that is only linked, the path as the link has it
     line: int
     relation: TicketRelation
-    status: TicketStatus | None = None
+    status: TicketStatus | None = None  # what a list of children says of the child
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +85,8 @@ class TicketProgress:
     @property
     def bar_differs(self) -> bool:
         """Whether the bar shows another cell than the percentage fills, rounded up or down."""
-        return (
-            self.percent is not None
-            and bool(self.bar)
-            and abs(self.full / len(self.bar) * 100 - self.percent) >= (100 / len(self.bar))
-        )
+        off_by = 0 if self.percent is None else 100 * self.full - self.percent * len(self.bar)
+        return bool(self.bar) and abs(off_by) >= 100
 
     @property
     def right_bar(self) -> str:
@@ -123,33 +102,22 @@ class TicketProgress:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One file.
+    """One file; all its parts are in the order of their lines."""
 
-    Attributes:
-        path: From the root of the workspace, with `/`.
-        ticket_id: Empty when the file has none that fits the vocabulary.
-        kind: By its id; empty without one.
-        text: What was read of it, without a byte-order mark.
-        digest: SHA-256 of all its bytes.
-        fields: The first of each key counts.
-        references: In the order of their lines.
-        findings: What is wrong in this file alone.
-    """
-
-    path: str
-    ticket_id: str
-    kind: str
+    path: str  # from the root of the workspace, with `/`
+    ticket_id: str  # empty when the file has none that fits the vocabulary
+    kind: str  # by its id; empty without one
     title: str
     line: int
     status: TicketStatus | None
-    text: str
-    digest: str
-    fields: dict[str, TicketField]
+    text: str  # what was read of it, without a byte-order mark
+    digest: str  # SHA-256 of all its bytes
+    fields: dict[str, TicketField]  # the first of each key counts
     sections: tuple[TicketSection, ...]
     checklist: tuple[ChecklistItem, ...]
     scenarios: tuple[TicketScenario, ...]
     references: tuple[TicketReference, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...]  # what is wrong in this file alone
 
     def targets(self, relation: TicketRelation) -> tuple[TicketReference, ...]:
         """What it names in this way, each once."""
@@ -164,10 +132,15 @@ class Ticket:
         match = _HOURS.search(self.fields[key].value) if key in self.fields else None
         return float(match[1].replace(",", ".")) if match else None
 
+    def text_of(self, *keys: str) -> str:
+        """The text of its sections with these keys, without their headings."""
+        rows = self.rows
+        return "\n".join(row for one in self.sections if one.key in keys for row in rows[one.line : one.end])
+
     @property
     def rows(self) -> list[str]:
         """Its lines, without what ends them; the first is line 1."""
-        return _LINE_END.split(self.text)
+        return LINE_END.split(self.text)
 
     @property
     def progress(self) -> TicketProgress | None:
@@ -181,19 +154,11 @@ def read_progress(text: str) -> TicketProgress:
     percent, parts = _PERCENT.search(text), _FRACTION.search(text)
     bars = [match for match in _BAR.finditer(text) if len(match[0]) > 2]
     bar = max(bars, key=lambda match: len(match[0]), default=None)
-    return TicketProgress(
-        percent=int(percent[1]) if percent else None,
-        parts=(int(parts[1]), int(parts[2])) if parts else None,
-        bar=bar[0] if bar else "",
-        full=len(bar["full"]) if bar else 0,
-    )
+    share, (cells, full) = parts and (int(parts[1]), int(parts[2])), (bar[0], len(bar["full"])) if bar else ("", 0)
+    return TicketProgress(percent=int(percent[1]) if percent else None, parts=share, bar=cells, full=full)
 
 
-# Edits.
-
-
-@dataclass(frozen=True, slots=True)
-class TicketEdit:
+class TicketEdit(NamedTuple):
     """`old`, which stands in a ticket's text from `start` on, becomes `new`."""
 
     start: int
@@ -205,21 +170,13 @@ def edit_of(ticket: Ticket, finding: Finding) -> TicketEdit | None:
     """What a finding says to write instead, as an edit; None when it says nothing, or the text is not there."""
     if finding.replacement is None or finding.line is None:
         return None
-    starts = line_starts(ticket.text)
-    if finding.line > len(starts):
-        return None
-    end = starts[finding.line] if finding.line < len(starts) else len(ticket.text)
-    at = ticket.text.find(finding.replacement.old, starts[finding.line - 1] + (finding.column or 1) - 1, end)
-    return None if at < 0 else TicketEdit(at, finding.replacement.old, finding.replacement.new)
+    old, new = finding.replacement.old, finding.replacement.new
+    at = ticket.rows[finding.line - 1].find(old)
+    return None if at < 0 else TicketEdit(line_starts(ticket.text)[finding.line - 1] + at, old, new)
 
 
 def edited_text(path: str, text: str, edits: Sequence[TicketEdit]) -> str:
-    """`text` with all `edits` made.
-
-    Args:
-        path: The file that it stands in, for the error.
-        text: What they were made for.
-        edits: In any order.
+    """`text`, which stands in the file `path`, with all `edits` made, in any order.
 
     Raises:
         InvalidInput: One does not fit the text, or another.
@@ -245,11 +202,8 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
 
     def change(before: bytes | None) -> bytes:
         if before is None or sha256(before).hexdigest() != ticket.digest:
-            raise InvalidInput(
-                f"`{ticket.path}` changed while it was being worked on.",
-                hint="Nothing was written. Run the command again.",
-                path=ticket.path,
-            )
+            message = f"`{ticket.path}` changed while it was being worked on."
+            raise InvalidInput(message, hint="Nothing was written. Run the command again.", path=ticket.path)
         text = edited_text(ticket.path, decode(before).text, edits)
         try:
             return encode(text, before) if edits else before
@@ -262,4 +216,4 @@ def write_edits(workspace: Workspace, ticket: Ticket, edits: Sequence[TicketEdit
 
 def line_starts(text: str) -> list[int]:
     """Where each line of `text` begins, whatever ends it."""
-    return [0, *(match.end() for match in _LINE_END.finditer(text))]
+    return [0, *(match.end() for match in LINE_END.finditer(text))]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
+from itertools import pairwise
 from typing import Final, cast
 from urllib.parse import unquote
 
@@ -22,6 +23,7 @@ from retinue.tools.encoding import decode, is_binary
 
 from .gherkin_blocks import GHERKIN_SCENARIO, GHERKIN_START, GherkinBlock, read_scenarios
 from .ticket import (
+    LINE_END,
     ChecklistItem,
     Ticket,
     TicketField,
@@ -60,12 +62,7 @@ _DEPENDENCIES: Final[dict[str, TicketRelation]] = {"requires": "requires", "bloc
 
 @lru_cache(maxsize=1024)  # several agents read the same tickets in one run
 def read_ticket(path: str, data: bytes, vocabulary: TicketVocabulary) -> Ticket:
-    """The ticket in a file.
-
-    Args:
-        path: The file, from the root of the workspace.
-        data: All of it; of a very long one only the beginning is read, and that is a finding.
-        vocabulary: Its words.
+    """The ticket in a file; of a very long one only the beginning is read, and that is a finding.
 
     Raises:
         ParseError: It is no text.
@@ -94,6 +91,7 @@ class _TicketReader:
     text: str
     vocabulary: TicketVocabulary
     starts: list[int] = field(init=False)
+    rows: list[str] = field(init=False)
     title: str = ""
     title_line: int = 0
     section: str = ""
@@ -109,7 +107,7 @@ class _TicketReader:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def __post_init__(self) -> None:
-        self.starts = line_starts(self.text)
+        self.starts, self.rows = line_starts(self.text), LINE_END.split(self.text)
 
     def find(self, rule: str, line: int, message: str, fix: str, *, replace: tuple[str, str] | None = None) -> None:
         """Say what is wrong on a line."""
@@ -121,9 +119,8 @@ class _TicketReader:
         if (len(rest) < len(self.text)) + ("\n" in rest) + ("\r" in rest) > 1:
             message = "Its lines end in more than one way. They stay as they are when the ticket is edited."
             self.find("ticket/line-ends", 1, message, "Let an editor or `git add --renormalize` make them alike.")
-        rows = [self.line_text(line) for line in range(1, len(self.starts) + 1)]
-        body = self._front_matter(rows)
-        self._walk(_PARSER.parse("\n".join([""] * body + rows[body:])))
+        body = self._front_matter(self.rows)
+        self._walk(_PARSER.parse("\n".join([""] * body + self.rows[body:])))
         ticket_id, status = self._identify(), self._status()
         kind = self.vocabulary.kind_of(ticket_id) or ""
         progress = self.fields.get("progress")
@@ -133,28 +130,12 @@ class _TicketReader:
             replace = (bar.bar, bar.right_bar)
             self.find("ticket/bar-differs", progress.line, message, f"Draw it {bar.right_bar}.", replace=replace)
         return Ticket(
-            path=self.path,
-            ticket_id=ticket_id,
-            kind=kind,
-            title=self.title,
-            line=self.title_line or 1,
-            status=status,
-            text=self.text,
-            digest=digest,
-            fields=self.fields,
-            sections=tuple(self._sections())[::-1],
-            checklist=tuple(self.checklist),
-            scenarios=tuple(self._scenarios()),
+            path=self.path, ticket_id=ticket_id, kind=kind, title=self.title, line=self.title_line or 1, status=status,
+            text=self.text, digest=digest, fields=self.fields, sections=tuple(self._sections())[::-1],
+            checklist=tuple(self.checklist), scenarios=tuple(self._scenarios()),
             references=tuple(self._related(ticket_id, kind)),
             findings=tuple(sorted(self.findings, key=lambda one: one.line or 0)),
-        )
-
-    def line_text(self, line: int) -> str:
-        """A line of the text, without what ends it."""
-        end = self.starts[line] if line < len(self.starts) else len(self.text)
-        return self.text[self.starts[line - 1] : end].rstrip("\r\n")
-
-    # Front matter.
+        )  # fmt: skip
 
     def _front_matter(self, rows: Sequence[str]) -> int:
         """Read it, and give the number of its lines; 0 when there is none."""
@@ -183,34 +164,26 @@ class _TicketReader:
                 self._add_field(key, words, line)
         return end + 1
 
-    # The body.
-
     def _walk(self, tokens: Sequence[Token]) -> None:
-        cells: list[str] = []
-        head: list[str] = []
-        is_item, level, in_table, row_line = False, 0, False, 0
-        for token in tokens:
+        cells, head = list[str](), list[str]()
+        is_item, row_line = False, 0
+        for before, token in pairwise((Token("", "", 0), *tokens)):
             line = token.map[0] + 1 if token.map else 0
             match token.type:
-                case "heading_open":
-                    level = int(token.tag[1:])
                 case "list_item_open":
                     is_item = True
                 case "fence":
                     self._fence(token, line)
-                case "table_open" | "tr_open":
-                    in_table, cells = True, []
-                    head = [] if token.type == "table_open" else head
-                case "table_close":
-                    in_table = False
+                case "table_open":
+                    head = []
+                case "tr_open":
+                    cells = []
                 case "tr_close":
-                    if not head:
-                        head = cells
+                    head = head or cells
                     self._row(head, cells, row_line)
-                case "inline" if level:
-                    self._heading(level, token.content.strip(), line)
-                    level = 0
-                case "inline" if in_table:
+                case "inline" if before.type == "heading_open":
+                    self._heading(int(before.tag[1:]), token.content.strip(), line)
+                case "inline" if before.type in {"th_open", "td_open"}:
                     cells.append(token.content.strip())
                     row_line = line
                 case "inline":
@@ -297,29 +270,23 @@ class _TicketReader:
         match = _LABEL.match(text)
         is_bold = match and match["bold"] and (match["close"] or match["late"])
         key = self.vocabulary.field_of(match["label"]) if match and (is_bold or self.in_header) else None
-        if match is None or key is None:
-            if self.label_field and not is_bold and not is_item and self.label_field not in self.fields:
-                self._add_field(self.label_field, text.strip(), line)
-                return True
-            return False
-        value = match["value"].strip()
-        if value:
+        value = match["value"].strip() if match and key else ""
+        if key is None and self.label_field and not (is_bold or is_item or self.label_field in self.fields):
+            key, value = self.label_field, text.strip()
+        if key and value:
             self._add_field(key, value, line)
-        if key in _DEPENDENCIES and not value:
+        elif key in _DEPENDENCIES:
             self.relation = _DEPENDENCIES[key]
-        return True
+        return key is not None
 
     def _loose_gherkin(self, text: str, line: int) -> None:
-        """A scenario outside of a block of code."""
         if GHERKIN_SCENARIO.match(text):
             self.blocks.append(GherkinBlock([], is_fenced=False))
         self.blocks[-1].rows.append((line, text))
 
-    # What stands in a text.
-
     def _add_field(self, key: str, value: str, line: int) -> None:
         if key not in self.fields:
-            at = self.line_text(line).find(value)
+            at = self.rows[line - 1].find(value)
             self.fields[key] = TicketField(key, value, line, None if at < 0 else self.starts[line - 1] + at)
         relation = "parent" if key == "parent" else _DEPENDENCIES.get(key, "mentions")
         ids = self._mention(value, line, relation)
@@ -341,22 +308,14 @@ class _TicketReader:
         return ids
 
     def _bad_id(self, text: str, line: int) -> None:
-        forms = ", ".join(self.vocabulary.ids.values())
-        self.find(
-            "ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", f"Write it like {forms}; `#` is a digit."
-        )
-
-    # The whole.
+        fix = f"Write it like {', '.join(self.vocabulary.ids.values())}; `#` is a digit."
+        self.find("ticket/bad-id", line, f"{text[:80]!r} is not a ticket id.", fix)
 
     def _identify(self) -> str:
         """The id: what the front matter says, else the title, else the name of the file or of its folder."""
-        said = self.fields["id"].value if "id" in self.fields else ""
-        heading = re.sub(r"\A[\W_]+", "", self.title)
-        candidates = [
-            (self.fields["id"].line if said else 1, said),
-            (self.title_line or 1, heading),
-            (1, self.vocabulary.place_name(self.path)),
-        ]
+        stated, heading = self.fields.get("id"), re.sub(r"\A[\W_]+", "", self.title)
+        candidates = [(stated.line, stated.value)] if stated else []
+        candidates += [(self.title_line or 1, heading), (1, self.vocabulary.place_name(self.path))]
         ids = [(line, match[0]) for line, text in candidates if (match := self.vocabulary.name_start.match(text))]
         near = {match[0]: line for line, text in candidates if (match := self.vocabulary.near_id.match(text))}
         for text, line in near.items():
@@ -365,30 +324,23 @@ class _TicketReader:
         if not ids:
             return ""
         line, ticket_id = ids[0]
-        for _, other in ids[1:]:
-            if other != ticket_id:
-                message = (
-                    f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
-                )
-                self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
-                break
+        if other := next((one for _, one in ids if one != ticket_id), ""):
+            message = f"It is called {ticket_id} here, and {other} elsewhere: in its title, or by its file or folder."
+            self.find("ticket/id-differs", line, message, "Rename the file or folder, or change the title.")
         self.title = heading.removeprefix(ticket_id).lstrip(_AFTER_ID) or self.title
         return ticket_id
 
     def _status(self) -> TicketStatus | None:
         field = self.fields.get("status")
         if field is None:
-            self.find(
-                "ticket/no-status", self.title_line or 1, "It says no status.", "Add `**Status**: 🔵 Not Started`."
-            )
+            fix = "Add `**Status**: 🔵 Not Started`."
+            self.find("ticket/no-status", self.title_line or 1, "It says no status.", fix)
             return None
         word, icon = self.vocabulary.status_by_word(field.value), self.vocabulary.status_by_icon(field.value)
         if word is None and icon is None:
             words = ", ".join(max(each, key=str.isascii) for each in self.vocabulary.statuses.values())
-            message = f"The status {field.value[:80]!r} is not known."
-            self.find(
-                "ticket/unknown-status", field.line, message, f"Write one of {words}, or add it to the vocabulary."
-            )
+            message, fix = f"The status {field.value[:80]!r} is not known.", f"Write one of {words}, or"
+            self.find("ticket/unknown-status", field.line, message, f"{fix} add it to the vocabulary.")
         elif word and icon and word != icon:
             old = min((one for one in self.vocabulary.icons if one in field.value), key=field.value.index)
             new = next((one for one, status in self.vocabulary.icons.items() if status == word), "")

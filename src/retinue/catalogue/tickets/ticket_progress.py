@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from .ticket import Ticket
 from .ticket_tree import TicketTree
@@ -16,22 +15,14 @@ _FRACTION: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ActualProgress:
-    """How far a ticket has come by those that it is made of; cancelled ones do not count.
-
-    Attributes:
-        done: How many of these are done, of `total`.
-        points: Those that are done, and all: of what it is made of, or else its own; None when they are not known.
-        has_own_points: They are its own.
-        own_share: What its own status says when it is made of nothing: 0 or 100 percent.
-    """
+class ActualProgress(NamedTuple):
+    """How far a ticket has come by those that it is made of: `done` of `total`; cancelled ones do not count."""
 
     done: int
     total: int
-    points: tuple[float, float] | None
-    has_own_points: bool
-    own_share: float | None
+    points: tuple[float, float] | None  # those that are done, and all; None when they are not known
+    has_own_points: bool  # they are not those of what it is made of
+    own_share: float | None  # what its own status says when it is made of nothing: 0 or 100 percent
 
     @property
     def shares(self) -> list[float]:
@@ -46,9 +37,7 @@ def actual_progress(
 ) -> Mapping[str, ActualProgress]:
     """The progress of every ticket that is in no circle of parents, those below counted first.
 
-    Args:
-        tree: Whose.
-        statuses: What each ticket is taken to be; by default what it says.
+    `statuses` are what each ticket is taken to be; by default what it says.
     """
     status = statuses or {key: ticket.status for key, ticket in tree.by_id.items()}
     children = {key: [one for one in tree.children.get(key, ()) if one in tree.by_id] for key in tree.by_id}
@@ -59,10 +48,11 @@ def actual_progress(
         below = [one for one in children[key] if status[one] != "cancelled"]
         parts = [(status[one], part) for one in below if (part := progress[one].points)]
         is_sum = bool(parts) and len(parts) == len(below)
-        is_whole = is_sum and all(one.target in tree.by_id for one in tree.by_id[key].targets("child"))
+        is_whole = is_sum and tree.is_whole(tree.by_id[key])
         own = points_of(tree.by_id[key])
         if own is None and not is_whole:
-            own = _stated_points(tree.by_id[key], tree.vocabulary)
+            fractions = stated_fractions(tree.by_id[key], tree.vocabulary)
+            own = max((float(match["total"]) for match, unit in fractions if unit == "points"), default=None)
         points = None if own is None else (own if status[key] == "done" else 0.0, own)
         if is_sum:
             done = sum(part[1] if said == "done" else part[0] for said, part in parts)
@@ -87,11 +77,6 @@ def stated_fractions(ticket: Ticket, vocabulary: TicketVocabulary) -> list[tuple
     if vocabulary.reference.search(text):
         return []
     return [(one, "points" if one["points"] else "" if one["other"] else "count") for one in _FRACTION.finditer(text)]
-
-
-def _stated_points(ticket: Ticket, vocabulary: TicketVocabulary) -> float | None:
-    fractions = stated_fractions(ticket, vocabulary)
-    return max((float(match["total"]) for match, unit in fractions if unit == "points"), default=None)
 
 
 def points_of(ticket: Ticket) -> float | None:

@@ -20,26 +20,16 @@ _SUFFIXES: Final = (".md", ".markdown")
 
 @dataclass(frozen=True, slots=True)
 class TicketTree:
-    """What was read, and what follows from it.
-
-    Attributes:
-        tickets: Every file that is a ticket, by path.
-        by_id: The first of each id.
-        same_id: The paths of each id that several files have.
-        parents: The id that each ticket is part of, there or not.
-        children: Those that are there, in the order of their numbers.
-        requires: The ids that each ticket must wait for: those that it names, and those that say they block it.
-        findings: What could not be read, and what is wrong in one file alone.
-    """
+    """What was read, and what follows from it."""
 
     vocabulary: TicketVocabulary
-    tickets: tuple[Ticket, ...]
-    by_id: Mapping[str, Ticket]
-    same_id: Mapping[str, Sequence[str]]
-    parents: Mapping[str, str]
-    children: Mapping[str, Sequence[str]]
-    requires: Mapping[str, Sequence[str]]
-    findings: tuple[Finding, ...]
+    tickets: tuple[Ticket, ...]  # every file that is a ticket, by path
+    by_id: Mapping[str, Ticket]  # the first of each id
+    same_id: Mapping[str, Sequence[str]]  # the paths of each id that several files have
+    parents: Mapping[str, str]  # the id that each ticket is part of, there or not
+    children: Mapping[str, Sequence[str]]  # those that are there, in the order of their numbers
+    requires: Mapping[str, Sequence[str]]  # what each waits for: those that it names, and those that say they block it
+    findings: tuple[Finding, ...]  # what could not be read, and what is wrong in one file alone
 
     @classmethod
     def of(
@@ -80,6 +70,26 @@ class TicketTree:
         """What it is part of, the nearest first; in a circle each once."""
         return _ancestors(self.parents, ticket_id)
 
+    def tickets_above(self, ticket_id: str) -> list[Ticket]:
+        """Those of its ancestors that are there."""
+        return [self.by_id[key] for key in self.ancestors(ticket_id) if key in self.by_id]
+
+    def parent(self, ticket_id: str) -> Ticket | None:
+        """What it is part of, if that is there."""
+        return self.by_id.get(self.parents.get(ticket_id, ""))
+
+    def parts(self, ticket_id: str) -> list[Ticket]:
+        """What is part of it, in the order of their numbers."""
+        return [self.by_id[key] for key in self.children.get(ticket_id, ())]
+
+    def below(self, ticket_id: str) -> list[str]:
+        """The ids of itself and of all that is part of it, in their order."""
+        return [key for key in sorted(self.by_id, key=id_order) if ticket_id in (key, *self.ancestors(key))]
+
+    def is_whole(self, ticket: Ticket) -> bool:
+        """Whether all that it lists as its parts is there."""
+        return all(one.target in self.by_id for one in ticket.targets("child"))
+
 
 def _ancestors(parents: Mapping[str, str], ticket_id: str) -> list[str]:
     above: list[str] = []
@@ -111,10 +121,8 @@ def _stated_parent(
         if linked_id is None and not stated:
             rule, message = "ticket/missing-parent", f"The link to its parent, `{one.target}`, leads to no ticket."
         elif linked_id and stated and linked_id != stated:
-            rule, message = (
-                "ticket/parent-differs",
-                f"It names {stated} as its parent, and the link leads to {linked_id}.",
-            )
+            rule = "ticket/parent-differs"
+            message = f"It names {stated} as its parent, and the link leads to {linked_id}."
         else:
             stated = stated or linked_id
             continue
@@ -128,10 +136,7 @@ def read_tickets(
 ) -> TicketTree:
     """Every ticket of a workspace. What cannot be read is a finding, and keeps nothing else from being read.
 
-    Args:
-        workspace: Whose.
-        vocabulary: Its words; by default its own, else those that come with Retinue.
-        check: Raises `DeadlineExceeded` when time is up: the files that are left are a finding then.
+    When `check` raises `DeadlineExceeded`, the files that are left are a finding too.
 
     Raises:
         MissingFile: There is no ticket.
@@ -161,10 +166,8 @@ def read_tickets(
         if ticket.ticket_id or any(finding.rule == "ticket/bad-id" for finding in ticket.findings):
             tickets.append(ticket)
         else:
-            message, fix = (
-                "It has no ticket id, and is not taken for a ticket.",
-                "Begin its title with an id if it is one.",
-            )
+            message = "It has no ticket id, and is not taken for a ticket."
+            fix = "Begin its title with an id if it is one."
             findings.append(make_finding("ticket/other-file", "", message, fix, file=path, line=1, column=1))
     if not tickets and not any(finding.rule == "ticket/unread" for finding in findings):
         folders = ", ".join(f"`{folder}`" for folder in words.folders)

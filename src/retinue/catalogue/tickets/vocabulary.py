@@ -6,7 +6,7 @@ Ids are written as patterns of digits and not as regular expressions, so that no
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -39,17 +39,7 @@ def fold_words(text: str) -> str:
 
 
 class TicketVocabulary(Model):
-    """What tickets are called and which words they use.
-
-    Attributes:
-        folders: Where tickets lie.
-        main_files: Names of files that are the ticket of their folder.
-        ids: The pattern of an id by kind of ticket: `#` is one digit, `*` any number of them.
-        parents: The kind that each kind is part of.
-        statuses: Words and icons by status.
-        fields: Labels by field.
-        sections: Headings by section.
-    """
+    """What tickets are called and which words they use; the comments of `vocabulary.toml` say what each member is."""
 
     folders: Many[str]
     main_files: Many[str]
@@ -76,11 +66,15 @@ class TicketVocabulary(Model):
                 above = self.parents.get(above or "")
         return self
 
-    # Ids.
-
     @cached_property
     def _id_patterns(self) -> Mapping[str, re.Pattern[str]]:
-        return {kind: re.compile(_as_regex(pattern)) for kind, pattern in self.ids.items()}
+        """By kind, with a group for each number."""
+
+        def as_regex(part: str) -> str:
+            return "([0-9]+)" if part == "*" else f"([0-9]{{{len(part)}}})" if part[0] == "#" else re.escape(part)
+
+        pieces = {kind: re.findall(r"#+|\*|[^#*]+", pattern) for kind, pattern in self.ids.items()}
+        return {kind: re.compile("".join(map(as_regex, parts))) for kind, parts in pieces.items()}
 
     @cached_property
     def reference(self) -> re.Pattern[str]:
@@ -124,9 +118,8 @@ class TicketVocabulary(Model):
             raise InvalidInput("The ticket id is empty.", hint=f"Write it like {forms}.")
         actual = self.kind_of(ticket_id)
         if actual is None:
-            raise InvalidInput(
-                f"{ticket_id[:80]!r} is not a ticket id.", hint=f"Write it like {forms}; `#` is a digit."
-            )
+            hint = f"Write it like {forms}; `#` is a digit."
+            raise InvalidInput(f"{ticket_id[:80]!r} is not a ticket id.", hint=hint)
         if kind is not None and kind != actual:
             message = f"{ticket_id!r} is the id of a ticket of kind `{actual}`, not `{kind}`."
             raise InvalidInput(message, hint=f"Write it like {self.ids.get(kind, forms)}.")
@@ -172,24 +165,18 @@ class TicketVocabulary(Model):
         is_main = name.casefold() in {main.casefold() for main in self.main_files}
         return folder.rpartition("/")[2] if is_main else name.rpartition(".")[0]
 
-    # Words.
-
     @cached_property
     def _status_words(self) -> Sequence[tuple[str, TicketStatus]]:
         """Longest first, so that `not done` is not taken for `done`."""
-        words: dict[str, TicketStatus] = {fold_words(word): status for word, status in self._statuses()}
-        words.pop("", None)
-        return sorted(words.items(), key=lambda pair: -len(pair[0]))
+        every: dict[str, TicketStatus] = {
+            fold_words(word): status for status, words in self.statuses.items() for word in words
+        }
+        return sorted(((word, status) for word, status in every.items() if word), key=lambda pair: -len(pair[0]))
 
     @cached_property
     def icons(self) -> Mapping[str, TicketStatus]:
         """The status of each icon."""
-        return {word: status for word, status in self._statuses() if not fold_words(word)}
-
-    def _statuses(self) -> Iterator[tuple[str, TicketStatus]]:
-        for status, words in self.statuses.items():
-            for word in words:
-                yield word, status
+        return {word: status for status, words in self.statuses.items() for word in words if not fold_words(word)}
 
     def status_by_icon(self, text: str) -> TicketStatus | None:
         """The status that the first icon in `text` stands for."""
@@ -232,15 +219,6 @@ class TicketVocabulary(Model):
         return {key: frozenset(" ".join(map(fold_words, titles)).split()) for key, titles in self.sections.items()}
 
 
-def _as_regex(pattern: str) -> str:
-    """A pattern of an id as a regular expression with a group for each number."""
-    parts = re.findall(r"#+|\*|[^#*]+", pattern)
-    return "".join(
-        "([0-9]+)" if part == "*" else f"([0-9]{{{len(part)}}})" if part[0] == "#" else re.escape(part)
-        for part in parts
-    )
-
-
 def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
     """The vocabulary of a workspace: what it says itself, and for the rest the one that comes with Retinue.
 
@@ -265,19 +243,14 @@ def read_vocabulary(workspace: Workspace | None = None) -> TicketVocabulary:
         return TicketVocabulary.model_validate({**values, **own})
     except ValidationError as error:
         findings = findings_of(error, rule="ticket/vocabulary")
-        raise InvalidDefinition(
-            f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}.",
-            hint="`retinue tickets init --vocabulary` writes one to begin with.",
-            path=OWN_VOCABULARY,
-            detail=as_detail(findings),
-        ) from None
+        message = f"`{OWN_VOCABULARY}` cannot be used: {summarise_findings(findings)}."
+        hint = "`retinue tickets init --vocabulary` writes one to begin with."
+        raise InvalidDefinition(message, hint=hint, path=OWN_VOCABULARY, detail=as_detail(findings)) from None
 
 
 def starter_files(folder: str, *, with_vocabulary: bool) -> dict[str, bytes]:
     """A tree of tickets to begin with: one of each kind below `folder`, by path; and the vocabulary to change."""
-    source = Path(__file__).with_name("starter")
-    files = {
-        f"{folder.rstrip('/')}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))
-    }
+    source, top = Path(__file__).with_name("starter"), folder.rstrip("/")
+    files = {f"{top}/{path.relative_to(source).as_posix()}": path for path in sorted(source.rglob("*.md"))}
     files |= {OWN_VOCABULARY: DEFAULT_VOCABULARY} if with_vocabulary else {}
     return {path: place.read_bytes() for path, place in files.items()}

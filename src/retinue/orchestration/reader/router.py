@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import nlargest
 from itertools import chain, groupby, pairwise
 from math import log, sqrt
@@ -110,13 +111,7 @@ class Router:
                 pieces += [definition.description, skill.description, *map(strip_values, skill.examples)]
                 texts.append([*pieces, *(text for text in own if text not in shared)])
 
-        self._words = SkillIndex(
-            (chain.from_iterable(map(word_tokens, pieces)) for pieces in texts), common=FUNCTION_STEMS
-        )
-        self._grams = SkillIndex(
-            (chain.from_iterable(map(ngram_tokens, pieces)) for pieces in texts),
-            common=frozenset(ngram_tokens(FUNCTION_WORDS)),
-        )
+        self._words, self._grams = _indexes(tuple(map(tuple, texts)))
         self._likeness = (
             None
             if likeness is None
@@ -254,6 +249,18 @@ def similar_example(skill: Skill, clause: str) -> str:
     shared = {one: len(tokens.intersection(word_tokens(one))) for one in skill.examples}
     best = max(shared, key=shared.__getitem__, default="")
     return best if shared.get(best, 0) > 1 else ""
+
+
+@lru_cache(maxsize=4)
+def _indexes(texts: tuple[tuple[str, ...], ...]) -> tuple["SkillIndex", "SkillIndex"]:
+    """Over words and over 4-grams; every goal of a server asks about the same skills."""
+    return (
+        SkillIndex((chain.from_iterable(map(word_tokens, pieces)) for pieces in texts), common=FUNCTION_STEMS),
+        SkillIndex(
+            (chain.from_iterable(map(ngram_tokens, pieces)) for pieces in texts),
+            common=frozenset(ngram_tokens(FUNCTION_WORDS)),
+        ),
+    )
 
 
 def _parameter_texts(schema: Mapping[str, object]) -> Iterable[str]:

@@ -25,6 +25,7 @@ _WRITE: Final = tool_spec(
     required=("path", "content"),
     effects=("write",),
     timeout_s=30.0,
+    idempotent=True,  # a file that it had not seen before is not replaced
 )
 
 

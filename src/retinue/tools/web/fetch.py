@@ -32,6 +32,7 @@ _SPEC: Final = tool_spec(
     required=("url",),
     effects=("network",),
     timeout_s=30.0,
+    idempotent=True,
 )
 _CACHED_PAGES: Final = 32
 _CACHE_NS: Final = 15 * 60 * 10**9

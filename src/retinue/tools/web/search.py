@@ -284,6 +284,7 @@ _SPEC: Final = tool_spec(
     required=("query",),
     effects=("network",),
     timeout_s=20.0,
+    idempotent=True,
 )
 
 

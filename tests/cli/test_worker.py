@@ -1,0 +1,210 @@
+"""`retinue run --detach` and `retinue worker`: a run is left in the queue, and any worker of its folder takes it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from retinue.agents.trust import TrustStore
+from retinue.engine.journal import Journal
+from tests import forkserver
+from tests.cli.conftest import Give
+
+AGENTS = '''"""Agents that note when they are called."""
+
+import asyncio
+from pathlib import Path
+
+import retinue
+
+
+def note(what: str) -> None:
+    with Path("calls.txt").open("a") as file:
+        file.write(f"{what}\\n")
+
+
+@retinue.agent
+async def mason(task: str) -> str:
+    """Lays bricks. Use when bricks must be laid. Returns the wall."""
+    note("mason")
+    return "a wall of forty bricks"
+
+
+@retinue.agent
+async def roofer(task: str) -> str:
+    """Covers roofs. Use when a roof must be covered. Returns the roof."""
+    note("roofer")
+    while not Path("tiles").exists():
+        await asyncio.sleep(0.02)
+    return "a roof of red tiles"
+
+
+@retinue.agent
+async def painter(task: str, run: retinue.RunContext) -> str:
+    """Paints walls. Use when a wall must be painted. Returns the colour."""
+    note("painter")
+    colour = await run.ask(retinue.Question(id="colour", text="Which colour?"))
+    return f"a wall painted {colour.value}"
+'''
+
+
+@pytest.fixture
+def site(folder: Path) -> Path:
+    """A trusted project with three agents, and plans for a house and for one wall."""
+    file = folder / ".retinue" / "agents" / "site.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(AGENTS, encoding="utf-8")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(folder)
+    house = [{"id": f"n{n}", "agent": name, "instruction": "one"} for n, name in enumerate(("mason", "roofer"), 1)]
+    (folder / "house.json").write_text(json.dumps({"goal": "a house", "nodes": house}), encoding="utf-8")
+    wall = [{"id": "n1", "agent": "painter", "instruction": "one"}]
+    (folder / "wall.json").write_text(json.dumps({"goal": "a wall", "nodes": wall}), encoding="utf-8")
+    return folder
+
+
+def calls(folder: Path) -> list[str]:
+    file = folder / "calls.txt"
+    return sorted(file.read_text().split()) if file.exists() else []
+
+
+def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
+    end = time.monotonic() + timeout_s
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+@contextmanager
+def worker(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "retinue", "worker", *options]
+    with forkserver.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def test_a_detached_run_is_in_the_queue_until_a_worker_of_its_folder_takes_it(site: Path, retinue: Give) -> None:
+    (site / "tiles").touch()
+    left = retinue("run", "--detach", "--plan", "house.json")
+    assert (left.code, left.err) == (0, f"`retinue worker` runs it; see it with: retinue runs show {left.out}")
+    run = left.out.strip()
+    assert calls(site) == []
+    assert "queued" in retinue("runs", "list").out
+    assert "in the queue" in retinue("runs", "show", run).err
+    elsewhere = site / "elsewhere"
+    (elsewhere / ".git").mkdir(parents=True)
+    assert retinue("worker", "--burst", "--workspace", "elsewhere").code == 0
+    assert calls(site) == []
+    done = retinue("worker", "--burst")
+    assert done.code == 0
+    assert f"{run}  a house" in done.err
+    assert f"{run}  success" in done.err
+    assert calls(site) == ["mason", "roofer"]
+    shown = retinue("runs", "show", run)
+    assert "a wall of forty bricks" in shown.out
+    assert retinue("worker", "--burst").code == 0
+    assert calls(site) == ["mason", "roofer"]
+
+
+def test_the_same_id_twice_is_one_run_and_for_another_goal_it_is_refused(site: Path, retinue: Give) -> None:
+    (site / "tiles").touch()
+    for _ in range(2):
+        assert json.loads(retinue("run", "--detach", "--run", "mine", "--plan", "house.json", "--json").out) == {
+            "run": "mine"
+        }
+    refused = retinue("run", "--detach", "--run", "mine", "--plan", "wall.json")
+    assert refused.code == 2
+    assert "another goal" in refused.err
+    assert retinue("run", "--run", "mine", "--plan", "wall.json").code == 2
+    assert retinue("run", "--detach", "--no-journal", "--plan", "wall.json").code == 2
+    retinue("worker", "--burst")
+    assert calls(site) == ["mason", "roofer"]
+
+
+def test_a_killed_worker_loses_nothing_and_another_goes_on_without_repeating_what_was_finished(
+    site: Path, retinue: Give
+) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"
+    with worker(site) as first, Journal(history) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        with worker(site) as second:
+            first.send_signal(signal.SIGKILL)
+            first.wait()
+            wait_for(lambda: calls(site).count("roofer") == 2)
+            (site / "tiles").touch()
+            wait_for(lambda: journal.get(run).outcome == "success")
+            second.send_signal(signal.SIGTERM)
+            assert second.wait(timeout=60) == 0
+    assert calls(site) == ["mason", "roofer", "roofer"]
+
+
+def test_a_run_that_asks_is_let_go_of_and_goes_on_when_it_is_answered(site: Path, retinue: Give) -> None:
+    run = retinue("run", "--detach", "--plan", "wall.json").out.strip()
+    done = retinue("worker", "--burst")
+    assert f"{run}  waits for an answer" in done.err
+    shown = retinue("runs", "show", run)
+    assert "Which colour?" in shown.err
+    assert f"retinue runs answer {run}" in shown.err
+    assert "waits for an answer" in retinue("runs", "list").out
+    nothing = retinue("runs", "answer", run)
+    assert nothing.code == 2
+    assert "Which colour?" in nothing.err
+    assert retinue("runs", "answer", run, "--question", "size", "big").code == 2
+    assert retinue("runs", "answer", run, "sky", "blue").code == 0
+    assert retinue("runs", "answer", run, "red").code == 2
+    assert retinue("worker", "--burst").code == 0
+    assert "a wall painted sky blue" in retinue("runs", "show", run).out
+    assert retinue("runs", "answer", run, "red").code == 2
+
+
+def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path, retinue: Give) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with worker(site, "--grace", "100ms") as process:
+        wait_for(lambda: "roofer" in calls(site))
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert "1 run went back to the queue" in err
+    assert "queued" in retinue("runs", "list").out
+    (site / "tiles").touch()
+    retinue("worker", "--burst")
+    assert calls(site) == ["mason", "roofer", "roofer"]
+    assert "a roof of red tiles" in retinue("runs", "show", run).out
+
+
+def test_a_run_can_be_cancelled_in_the_queue_and_while_a_worker_has_it(site: Path, retinue: Give) -> None:
+    waiting = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    assert retinue("runs", "cancel", waiting).err.strip() == f"Run {waiting} is stopped."
+    assert retinue("runs", "cancel", waiting).code == 2
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"
+    with worker(site) as process, Journal(history) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        assert retinue("runs", "cancel", run, "--reason", "No house today.").code == 0
+        wait_for(lambda: journal.get(run).ended_ns is not None)
+        assert journal.get(run).outcome in {"canceled", "partial"}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+def test_what_cannot_be_run_any_more_ends_and_says_how_to_go_on(site: Path, retinue: Give) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    file = site / ".retinue" / "agents" / "site.py"
+    file.write_text(AGENTS.replace("Lays bricks.", "Lays stones."), encoding="utf-8")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(site)
+    done = retinue("worker", "--burst")
+    assert "`mason` changed, or went" in done.err
+    shown = json.loads(retinue("runs", "show", run, "--json").out)
+    assert (shown["outcome"], shown["result"]["fault"]["code"]) == ("failed", "unavailable")
+    assert f"retinue runs resume {run}" in shown["result"]["fault"]["hint"]
+    assert calls(site) == []

@@ -1,0 +1,152 @@
+"""Runs that any process may take: from the queue, from one that hands them over, after an answer, after a death."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from retinue.contract.event import QuestionAsked
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
+from retinue.engine.base import Step, WorkflowScope
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
+from retinue.errors import InvalidInput, Unavailable
+from tests.engine.flows import collect, fan_out, gives, hangs, happened, result
+
+
+def at(folder: Path) -> Journal:
+    return Journal(folder / "runs.sqlite3")
+
+
+ASK = Question(id="q", text="?")
+
+
+async def asks(scope: WorkflowScope, payload: JsonMapping) -> Result:
+    scope.ask("who", ASK)
+    ((_, done),) = await collect(scope, 1)
+    return result(done.data)
+
+
+async def asks_below(scope: WorkflowScope, payload: JsonMapping) -> Result:
+    scope.child("below", "asks", {})
+    ((_, done),) = await collect(scope, 1)
+    return result(done.data)
+
+
+FLOWS = {"flow": fan_out(lambda: {"a": gives(1)}), "asks": asks, "asks_below": asks_below}
+
+
+def test_a_run_in_the_queue_waits_for_a_worker_of_its_place_and_begins_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        with at(tmp_path) as here, at(tmp_path) as there:
+            async with InProcessEngine(FLOWS, journal=here, place="shop", queues=True) as engine:
+                run = await engine.start("flow", {"n": 1}, label="the goal")
+                assert await engine.start("flow", {"n": 1}, run="mine", label="the goal") == "mine"
+                assert await engine.start("flow", {"n": 1}, run="mine", label="the goal") == "mine"
+                with pytest.raises(InvalidInput, match="another goal"):
+                    await engine.start("flow", {"n": 1}, run="mine", label="something else")
+                record = await engine.get(run)
+                assert (record.lifecycle, record.stalled) == ("submitted", False)
+                waiting = asyncio.create_task(engine.result(run))
+                assert there.to_do(["elsewhere"], 10) == []
+                assert [(each.run, each.attempts) for each in there.to_do(["shop"], 10)] == [(run, 0), ("mine", 0)]
+                assert len(there.to_do(["shop"], 1)) == 1
+                async with InProcessEngine(FLOWS, journal=there, place="shop") as worker:
+                    await worker.resume(run)
+                    assert (await worker.result(run)).data == [["a", "success", 1]]
+                    assert [event.kind async for event in worker.events(run)] == ["started", "finished", "finished"]
+                assert (await waiting).data == [["a", "success", 1]]
+                assert [each.run for each in there.to_do(["shop"], 10)] == ["mine"]
+                await engine.cancel("mine")
+                assert (await engine.result("mine")).outcome == "canceled"
+                assert there.to_do(["shop"], 10) == []
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workflow", ["asks", "asks_below"])
+def test_a_run_that_waits_for_people_is_let_go_of_and_goes_back_to_the_queue_when_answered(
+    tmp_path: Path, workflow: str
+) -> None:
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with InProcessEngine(FLOWS, journal=mine, place="shop", waits_for_answers=True, parks=True) as worker:
+                run = await worker.start(workflow, {})
+                assert await worker.wait_here(run) is None
+                asker = run if workflow == "asks" else f"{run}:below"
+                async with InProcessEngine({}, journal=theirs) as other:
+                    record = await other.get(run)
+                    assert (record.lifecycle, record.stalled) == ("input_required", False)
+                    assert theirs.to_do(["shop"], 10) == []
+                    assert [each.run for each in await other.questions(run)] == [asker]
+                    waiting = asyncio.create_task(other.result(run))
+                    await other.answer(asker, Answer(question_id="q", value=7))
+                    assert [(each.run, each.attempts) for each in theirs.to_do(["shop"], 10)] == [(run, 0)]
+                    await worker.resume(run)
+                    assert (await waiting).data == 7
+                    events = theirs.events(asker)
+                    assert sum(isinstance(event.body, QuestionAsked) for event in events) == 1
+                    assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+
+    asyncio.run(main())
+
+
+def test_an_answer_in_the_moment_of_parking_is_not_lost(tmp_path: Path) -> None:
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with (
+                InProcessEngine(FLOWS, journal=mine, place="shop", waits_for_answers=True, parks=True) as worker,
+                InProcessEngine({}, journal=theirs) as other,
+            ):
+                for number in range(20):
+                    run = await worker.start("asks", {})
+                    await happened(worker, run, "asked")
+                    await other.answer(run, Answer(question_id="q", value=number))
+                    await worker.wait_here(run)
+                    if theirs.to_do(["shop"], 10):
+                        await worker.resume(run)
+                    assert (await other.result(run)).data == number
+
+    asyncio.run(main())
+
+
+def test_what_runs_when_an_engine_closes_can_go_back_to_the_queue(tmp_path: Path) -> None:
+    steps: dict[str, Step] = {"a": gives(1), "b": hangs}
+
+    async def main() -> None:
+        with at(tmp_path) as journal:
+            flows = {"flow": fan_out(lambda: steps)}
+            async with InProcessEngine(flows, journal=journal, place="shop", on_close="hand_over") as engine:
+                run = await engine.start("flow", {})
+                await happened(engine, run, "finished", "a")
+        with at(tmp_path) as journal:
+            assert journal.get(run).lifecycle == "submitted"
+            assert [(each.run, each.attempts) for each in journal.to_do(["shop"], 10)] == [(run, 0)]
+            steps["a"], steps["b"] = gives("again"), gives(2)
+            async with InProcessEngine(flows, journal=journal, place="shop") as engine:
+                await engine.resume(run)
+                assert (await engine.result(run)).data == [["a", "success", 1], ["b", "success", 2]]
+
+    asyncio.run(main())
+
+
+def test_a_run_of_a_dead_worker_is_to_do_again_and_can_be_given_up(tmp_path: Path) -> None:
+    async def main() -> None:
+        died = at(tmp_path)
+        async with InProcessEngine({"flow": fan_out(lambda: {"b": hangs})}, journal=died, place="shop") as engine:
+            run = await engine.start("flow", {})
+            await happened(engine, run, "started")
+            with at(tmp_path) as journal:
+                assert journal.to_do(["shop"], 10) == []
+                died.close()  # what the system does for a process that dies
+                assert [(each.run, each.attempts) for each in journal.to_do(["shop"], 10)] == [(run, 1)]
+                async with InProcessEngine({}, journal=journal) as other:
+                    await other.fail(run, Unavailable("Five workers have died at it."))
+                    failed = await other.result(run)
+                    assert (failed.outcome, failed.fault and failed.fault.code) == ("failed", "unavailable")
+                    assert journal.to_do(["shop"], 10) == []
+        died.close()
+
+    asyncio.run(main())
