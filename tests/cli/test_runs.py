@@ -68,6 +68,9 @@ def test_the_history_may_be_in_postgresql_and_its_password_is_never_shown(
     assert retinue("runs", "show").out == "- song: sing a loud song\n"
     shown = [retinue("config", "show", "--json"), retinue("config", "show"), retinue("doctor"), said]
     assert "s3cret" not in "".join(each.out + each.err for each in shown)
+    run = retinue("run", "--detach", "sing a loud song").out.strip()
+    assert retinue("worker", "--burst").code == 0
+    assert retinue("runs", "show", run).out == "- song: sing a loud song\n"
     monkeypatch.setenv("RETINUE_STORE", "postgresql://retinue:s3cret@127.0.0.1:1/runs")
     refused = retinue("runs", "list")
     assert (refused.code, refused.out) == (4, "")
