@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Give
+from tests.postgres import Postgres
 
 
 def run_id(retinue: Give, number: int = 0) -> str:
@@ -51,6 +52,39 @@ def test_events_are_shown_when_wished(retinue: Give, team: Path) -> None:
     data = retinue("runs", "show", "--events", "--json").data
     assert data["events"][-1]["kind"] == "finished"
     assert data["result"]["outcome"] == "partial"
+
+
+@pytest.mark.slow
+def test_the_history_may_be_in_postgresql_and_its_password_is_never_shown(
+    retinue: Give, team: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = postgres.fresh().replace("postgres:@", "postgres:s3cret@")
+    assert retinue("run", "sing a loud song", "--store", store).code == 0
+    assert retinue("runs", "list", "--json").data == []  # none on this computer
+    said = retinue("runs", "list", "--json", "--store", store)
+    assert [each["label"] for each in said.data] == ["sing a loud song"]
+    assert retinue("runs", "rate", said.data[0]["run"], "good", "--store", store).code == 0
+    monkeypatch.setenv("RETINUE_STORE", store)
+    assert retinue("runs", "show").out == "- song: sing a loud song\n"
+    shown = [retinue("config", "show", "--json"), retinue("config", "show"), retinue("doctor"), said]
+    assert "s3cret" not in "".join(each.out + each.err for each in shown)
+    run = retinue("run", "--detach", "sing a loud song").out.strip()
+    assert retinue("worker", "--burst").code == 0
+    assert retinue("runs", "show", run).out == "- song: sing a loud song\n"
+    monkeypatch.setenv("RETINUE_STORE", "postgresql://retinue:s3cret@127.0.0.1:1/runs")
+    refused = retinue("runs", "list")
+    assert (refused.code, refused.out) == (4, "")
+    assert "`postgresql://retinue@127.0.0.1:1/runs` cannot be reached" in refused.err
+    monkeypatch.setenv("RETINUE_STORE", "mysql://127.0.0.1/runs")
+    assert retinue("runs", "list").code == 2
+
+
+def test_the_history_may_be_in_another_file(retinue: Give, team: Path, tmp_path: Path) -> None:
+    store = str(tmp_path / "other.sqlite3")
+    retinue("run", "sing a loud song", "--store", store)
+    assert retinue("runs", "list", "--json").data == []
+    assert len(retinue("runs", "--store", store).out.splitlines()) == 1
+    assert len(retinue("runs", "list", "--store", store, "--json").data) == 1
 
 
 def test_a_run_may_be_named_by_either_end_of_its_id(retinue: Give, team: Path) -> None:

@@ -9,5 +9,6 @@ from tests.engine.subjects import KINDS, Subject
 
 @pytest.fixture
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
-    """The engine that `over` chose, in a folder of its own."""
-    return Subject(request.param, KINDS[request.param], tmp_path)
+    """The engine that `over` chose, in a folder or a part of a database of its own."""
+    place = request.getfixturevalue("postgres").fresh() if request.param == "postgres" else str(tmp_path)
+    return Subject(request.param, KINDS[request.param], place)

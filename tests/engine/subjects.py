@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypedDict, Unpack
 
 import pytest
@@ -30,11 +29,11 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Subject:
-    """One engine under test, with a place of its own."""
+    """One engine under test, with a place of its own: a folder, or the URL of a database."""
 
     name: str
     capabilities: Capabilities
-    place: Path
+    place: str
 
     def open(
         self, workflows: Mapping[str, Workflow], **options: Unpack[Options]
@@ -44,28 +43,34 @@ class Subject:
 
 
 @asynccontextmanager
-async def _bare(place: Path, workflows: Mapping[str, Workflow], options: Options):
+async def _bare(place: str, workflows: Mapping[str, Workflow], options: Options):
     async with InProcessEngine(workflows, **options) as engine:
         yield engine
 
 
 @asynccontextmanager
-async def _sqlite(place: Path, workflows: Mapping[str, Workflow], options: Options):
-    with Journal(place / "runs.sqlite3") as journal:
+async def _recorded(place: str, workflows: Mapping[str, Workflow], options: Options):
+    with Journal(place) as journal:
         async with InProcessEngine(workflows, journal=journal, **options) as engine:
             yield engine
 
 
-_OPENERS: dict[str, Callable[[Path, Mapping[str, Workflow], Options], AbstractAsyncContextManager[Engine]]] = {
+_OPENERS: dict[str, Callable[[str, Mapping[str, Workflow], Options], AbstractAsyncContextManager[Engine]]] = {
     "inprocess": _bare,
-    "sqlite": _sqlite,
+    "sqlite": lambda place, workflows, options: _recorded(f"{place}/runs.sqlite3", workflows, options),
+    "postgres": _recorded,
 }
-KINDS: dict[str, Capabilities] = {"inprocess": Capabilities(), "sqlite": Capabilities(durable=True)}
+_DURABLE = Capabilities(durable=True)
+KINDS: dict[str, Capabilities] = {"inprocess": Capabilities(), "sqlite": _DURABLE, "postgres": _DURABLE}
 
 
 def over(*needed: str) -> pytest.MarkDecorator:
     """Run a test over every engine that has the capabilities `needed`."""
-    names = [name for name, has in KINDS.items() if all(getattr(has, each) for each in needed)]
+    names = [
+        pytest.param(name, marks=[pytest.mark.slow] if name == "postgres" else [])  # it starts a server
+        for name, has in KINDS.items()
+        if all(getattr(has, each) for each in needed)
+    ]
     return pytest.mark.parametrize("subject", names, indirect=True)
 
 

@@ -365,7 +365,7 @@ def test_after_a_kill_a_later_process_goes_on_without_repeating_finished_steps(
     subject: Subject, tmp_path: Path
 ) -> None:
     ran = tmp_path / "ran"
-    command = [sys.executable, "-m", "tests.engine.victim", subject.name, str(subject.place), str(ran)]
+    command = [sys.executable, "-m", "tests.engine.victim", subject.name, subject.place, str(ran)]
     with subprocess.Popen([*command, "hang"], stdout=subprocess.PIPE, text=True) as victim:
         assert victim.stdout
         name = victim.stdout.readline().strip()

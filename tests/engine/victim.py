@@ -58,4 +58,4 @@ async def main(subject: Subject, ran: Path, run: str) -> None:
 
 if __name__ == "__main__":
     kind, place, ran, run = sys.argv[1:]
-    asyncio.run(main(Subject(kind, KINDS[kind], Path(place)), Path(ran), run))
+    asyncio.run(main(Subject(kind, KINDS[kind], place), Path(ran), run))

@@ -23,7 +23,6 @@ EXTRAS: dict[str, tuple[str, ...]] = {
         "ty",
     ),
     "data": ("duckdb",),
-    "durable": ("dbos",),
     "embed": ("fastembed", "loguru", "numpy"),
     "google": ("genai_prices", "pydantic_ai"),
     "grpc": ("a2a", "grpc"),
@@ -31,7 +30,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "local": ("genai_prices", "pydantic_ai", "xllamacpp"),
     "mcp": ("anyio", "httpx2", "mcp"),
     "otel": ("opentelemetry",),
-    "postgres": ("dbos", "psycopg"),
+    "postgres": ("psycopg",),
     "serve": ("anyio", "h11", "prometheus_client", "sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
     "web": ("httpcore", "idna", "trafilatura"),
@@ -68,8 +67,10 @@ for extra in ["none", *json.loads(sys.argv[2])]:
         try:
             importlib.import_module(module.name)
         except Exception as error:
-            # A door is loaded by `retinue serve`, and the SDK of A2A by `a2a_agent`: they say what to install.
-            is_lazy = module.name.startswith(("retinue.servers.", "retinue.agents.remote.a2a_exchange"))
+            # A door is loaded by `retinue serve`, the SDK of A2A by `a2a_agent`, a database by `Journal`: they say
+            # what to install.
+            lazy = ("retinue.servers.", "retinue.agents.remote.a2a_exchange", "retinue.engine.stores.postgres")
+            is_lazy = module.name.startswith(lazy)
             if is_lazy and getattr(error, "name", "") in absent.blocked:
                 continue
             failures.setdefault(extra, []).append(f"{module.name}: {error!r}")

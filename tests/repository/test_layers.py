@@ -20,7 +20,6 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "click": ("cli",),
     "cryptography": ("servers",),
     "dateparser": ("orchestration.reader",),
-    "dbos": ("engine.durable",),
     "duckdb": ("tools",),
     "fastembed": ("orchestration.reader",),
     "genai_prices": ("llm",),

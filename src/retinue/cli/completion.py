@@ -6,10 +6,9 @@ from typing import cast
 import click
 from click.shell_completion import CompletionItem
 
-from retinue.cli import user_paths
 from retinue.cli.output import safe
 from retinue.cli.project import Project, open_project
-from retinue.engine.journal import Journal
+from retinue.cli.settings import journal_of, settings_of
 
 
 def agent_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -40,7 +39,7 @@ def run_ids(context: click.Context, parameter: click.Parameter, incomplete: str)
     """The newest runs, each with its goal."""
     del context, parameter
     try:
-        with Journal(user_paths.journal_file()) as journal:
+        with journal_of(settings_of(None)) as journal:
             return _offer(((each.run, each.label) for each in journal.list(50)), incomplete)
     except Exception:  # noqa: BLE001 - as above
         return []

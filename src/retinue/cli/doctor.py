@@ -17,8 +17,7 @@ from retinue.cli.app import Exit
 from retinue.cli.models import is_installed, provider_of, state_of
 from retinue.cli.output import echo, echo_json, label, plural, safe
 from retinue.cli.project import Project
-from retinue.cli.settings import permission_findings
-from retinue.engine.journal import Journal
+from retinue.cli.settings import Settings, journal_of, permission_findings
 from retinue.errors import RetinueError
 from retinue.llm.provider_info import KEYS
 from retinue.tools.git.repository import Git
@@ -30,7 +29,6 @@ EXTRAS: Final = {
     "bedrock": "boto3",
     "code": "tree_sitter",
     "data": "duckdb",
-    "durable": "dbos",
     "embed": "fastembed",
     "google": "google.genai",
     "grpc": "grpc",
@@ -63,7 +61,7 @@ class _DoctorCheck:
 
 def check_installation(*, as_json: bool, project: Project) -> int:
     """Check this installation and folder for problems. Exits 1 when something that Retinue needs is broken."""
-    checks = [*_own_checks(), *_workspace(project), *_providers(project)]
+    checks = [*_own_checks(project.settings), *_workspace(project), *_providers(project)]
     distributions = {extra: (package, f"retinue[{extra}]") for extra, package in EXTRAS.items()}
     distributions["claude"] = ("retinue_claude", "retinue-claude")
     for name, (package, distribution) in sorted(distributions.items()):
@@ -84,7 +82,7 @@ def check_installation(*, as_json: bool, project: Project) -> int:
     return Exit.FAILED if is_broken else Exit.OK
 
 
-def _own_checks() -> Iterator[_DoctorCheck]:
+def _own_checks(settings: Settings) -> Iterator[_DoctorCheck]:
     """Programs, folders and history: what holds in any workspace."""
     yield _DoctorCheck("python", "ok", f"{platform.python_version()}, {sys.executable}")
     git = shutil.which("git")
@@ -106,12 +104,15 @@ def _own_checks() -> Iterator[_DoctorCheck]:
         yield _DoctorCheck("trust", "ok", f"{plural(len(store.folders()), 'folder')} trusted")
     file = user_paths.journal_file()
     try:
-        with Journal(file) as journal:
-            newest = journal.list(1)
+        with journal_of(settings) as journal:
+            newest, place = journal.list(1), journal.place
     except RetinueError as error:
         yield _DoctorCheck("history", "broken", error.message, error.hint or f"Move {str(file)!r} away.")
         return
-    size = f", {file.stat().st_size / 1e6:.1f} MB" if file.exists() else ""
+    if place != str(file):
+        size = f", in {place}"
+    else:
+        size = f", {file.stat().st_size / 1e6:.1f} MB" if file.exists() else ""
     yield _DoctorCheck("history", "ok", f"readable{size}" if newest else "no runs yet")
 
 

@@ -207,11 +207,7 @@ def store() -> None:
     """Check the store of the history, or bring it to the present format."""
 
 
-_store_option = click.option("--store", metavar="FILE|URL", help="Another store than that of this user.")
-
-
 @store.command("check")
-@_store_option
 @options.json_option
 @implemented_by("runs:check_store")
 def store_check() -> None:
@@ -222,7 +218,6 @@ def store_check() -> None:
 
 
 @store.command("migrate")
-@_store_option
 @implemented_by("runs:migrate_store")
 def store_migrate() -> None:
     """Bring the store to the present format, and say from which.

@@ -12,16 +12,15 @@ from typing import Any, Final, cast
 
 import click
 
-from retinue.cli import user_paths
 from retinue.cli.output import echo_err, label, safe
 from retinue.cli.project import Project
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.screen import is_interactive
 from retinue.cli.session import FinishedSession
+from retinue.cli.settings import Settings, journal_of
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.task import Budget, Question
-from retinue.engine.journal import Journal
 from retinue.errors import RetinueError
 from retinue.llm.estimate import Estimate, PastCall, PriceOf
 from retinue.llm.models import Models
@@ -106,7 +105,7 @@ def with_actuals(session: FinishedSession) -> FinishedSession:
 def model_catalogue(project: Project, agents: set[str]) -> ModelCatalogue:
     """What is known around a plan: models, prices, and what calls of `agents` took in the past."""
     models = project.models
-    past = _past_calls(agents)
+    past = _past_calls(project.settings, agents)
 
     def model_of(word: str) -> str | None:
         try:
@@ -145,11 +144,11 @@ def _max_output(models: Models, name: str) -> int | None:
         return None
 
 
-def _past_calls(agents: set[str]) -> dict[tuple[str, str], Sequence[PastCall]]:
+def _past_calls(settings: Settings, agents: set[str]) -> dict[tuple[str, str], Sequence[PastCall]]:
     """Earlier calls of these agents, by agent and skill; none when the history cannot be read."""
     history: dict[tuple[str, str], list[PastCall]] = defaultdict(list)
     try:
-        with Journal(user_paths.journal_file()) as journal:
+        with journal_of(settings) as journal:
             calls = journal.facts(newest=_NEWEST).calls
     except RetinueError:
         return {}

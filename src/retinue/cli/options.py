@@ -191,6 +191,13 @@ def dialect_option(*names: str) -> Callable[[F], F]:
     return click.option(*names, "dialect", metavar="NAME", shell_complete=dialect_names, help=words)
 
 
+store_option = click.option(
+    "--store",
+    metavar="URL|FILE",
+    expose_value=False,
+    callback=_checked_by("settings:keep_store"),
+    help="Where the history of runs is: postgresql://…, or a file. [default: on this computer]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 since_option = click.option(
     "--since", type=Since(), metavar="WHEN", help="Only runs since this date or age: 2026-01-31, 12h, 7d, 4w."

@@ -10,6 +10,7 @@ from retinue.cli import user_paths
 from retinue.cli.output import label, safe, table
 from retinue.cli.screen import NODE_WORDS
 from retinue.cli.session import Invocation, invocation_in
+from retinue.cli.settings import journal_of, settings_of
 from retinue.contract.event import Decision, Event, NodeFinished
 from retinue.contract.json import dumps
 from retinue.contract.plan import Plan
@@ -28,11 +29,17 @@ _ROUTINE: Final = frozenset({"choose", "descend", "model", "decode"})
 """Decisions that `--explain` shows: they say nothing of what went wrong."""
 
 
-def open_journal(store: str | None = None) -> Journal:
-    """The history in `store`, or that of this user."""
-    if store is not None and "://" not in store and not Path(store).exists():
-        raise MissingFile(f"There is no history at {store[:200]!r}.", path=store)
-    return Journal(store or user_paths.journal_file())
+def open_journal(*, must_exist: bool = False) -> Journal:
+    """The history, where `--store` or the settings say.
+
+    Raises:
+        MissingFile: `must_exist`, and there is no such file, though one was named.
+    """
+    journal = journal_of(settings_of(None))
+    file = Path(journal.place)
+    if must_exist and "://" not in journal.place and file != user_paths.journal_file() and not file.exists():
+        raise MissingFile(f"There is no history at {journal.place[:200]!r}.", path=journal.place)
+    return journal
 
 
 def find_run(journal: Journal, run: str | None) -> str:

@@ -389,9 +389,9 @@ def whole_facts(
     return facts
 
 
-def check_store(*, store: str | None, as_json: bool) -> int:
+def check_store(*, as_json: bool) -> int:
     """Find what is damaged in a history."""
-    with open_journal(store) as journal:
+    with open_journal(must_exist=True) as journal:
         try:
             count, damage = journal.count(EVERY_RUN), journal.check()
         except ParseError as error:  # it is not even a database any more
@@ -406,9 +406,9 @@ def check_store(*, store: str | None, as_json: bool) -> int:
     return Exit.INVALID if damage else Exit.OK
 
 
-def migrate_store(*, store: str | None) -> None:
+def migrate_store() -> None:
     """Bring a history to the present format."""
-    with open_journal(store) as journal:
+    with open_journal(must_exist=True) as journal:
         before, now = journal.migrate()
     change = (
         f"brought from format {before} to {now}" if before != now else f"format {now}" if now else "nothing there yet"

@@ -21,8 +21,8 @@ from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo, echo_err, echo_json, plural, reserve_stdout, safe
 from retinue.cli.project import Project, report_notes
 from retinue.cli.session import active_path, open_engine, with_module
+from retinue.cli.settings import journal_of
 from retinue.contract.definition import Effect
-from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, NotInstalled
 from retinue.servers.admission import FREE_USD, Admission
 from retinue.servers.keys import ApiKey, KeyStore
@@ -83,7 +83,7 @@ def serve_agents(
     )
 
     async def main() -> None:
-        with Journal(user_paths.journal_file()) as journal, fault_log(settings), reserve_stdout() as stdout:
+        with journal_of(settings) as journal, fault_log(settings), reserve_stdout() as stdout:
             engine = open_engine(
                 project,
                 project.workspace,

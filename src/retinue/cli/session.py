@@ -20,7 +20,6 @@ from retinue.agents.boundary.decode_parameters import decode_parameters
 from retinue.agents.boundary.policy import Policy
 from retinue.agents.discover import discover
 from retinue.agents.module import load_module
-from retinue.cli import user_paths
 from retinue.cli.app import Exit, report_error
 from retinue.cli.delivery import Form
 from retinue.cli.fault_log import fault_log
@@ -29,6 +28,7 @@ from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.remote import mcp_servers, with_routed
 from retinue.cli.screen import LineScreen, Screen, is_interactive
+from retinue.cli.settings import journal_of, settings_of
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
 from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked, TurnsAdded
@@ -280,7 +280,7 @@ def start_detached(project: Project, start: StartRun) -> str:
     """Leave a run in the queue for a worker of the project's folder; gives its id when that is on the disk."""
 
     async def main() -> str:
-        with Journal(user_paths.journal_file()) as journal:
+        with journal_of(project.settings) as journal:
             place, judge = str(project.root), project.default_tier("medium")
             opened = open_engine(project, project.workspace, journal=journal, model=judge, place=place, queues=True)
             async with opened as orchestrator:
@@ -348,7 +348,7 @@ def run_session(
     screen = screen_for(form)
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(reserve_stdout())
-        journal = stack.enter_context(Journal(user_paths.journal_file())) if recorded else None
+        journal = stack.enter_context(journal_of(project.settings)) if recorded else None
         if recorded:
             stack.enter_context(fault_log(project.settings))
         stack.callback(screen.end)
@@ -442,7 +442,7 @@ def follow_session(run: str, plan: Plan, form: Form) -> FinishedSession:
 
     with contextlib.ExitStack() as stack:
         data = stack.enter_context(reserve_stdout())
-        journal = stack.enter_context(Journal(user_paths.journal_file()))
+        journal = stack.enter_context(journal_of(settings_of(None)))
         stack.callback(screen.end)
         try:
             return asyncio.run(follow(journal, data if form.as_jsonl else None))

@@ -69,6 +69,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.fail_on": Key("text", "failure", "when a run exits with status 1", choices=("failure", "partial")),
     "run.agents": Key("words", (), "agents that a run may use; empty means all", narrows=True),
     "run.journal": _user_key("switch", True, "save runs in the history"),
+    "run.store": Key(
+        "text", "", "where the history is, if not on this computer: a URL or a file", for_projects=False, secret=True
+    ),
     "run.fault_log": _user_key("switch", True, "write the faults of saved runs to a log as they happen"),
     "run.environment": _user_key(
         "text", "production", "whose log of faults: that of production, or that of tests", ("production", "test")

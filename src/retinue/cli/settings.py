@@ -30,6 +30,7 @@ from retinue.cli.setting_keys import KEYS, Key, Kind
 from retinue.contract.definition import read_tier
 from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
+from retinue.engine.journal import Journal
 from retinue.errors import InvalidInput, MissingFile, RetinueError
 
 
@@ -117,7 +118,7 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
 
 _PREFIX: Final = "RETINUE_"
 _SUFFIXES: Final = {name.upper().replace(".", "_"): name for name in KEYS}
-_VARIABLES: Final = {f"{_PREFIX}{suffix}": name for suffix, name in _SUFFIXES.items()}
+_VARIABLES: Final = {f"{_PREFIX}{suffix}": name for suffix, name in _SUFFIXES.items()} | {"RETINUE_STORE": "run.store"}
 
 
 def _project_file(project: Path, findings: list[Finding]) -> tuple[Path, dict[str, Any]]:
@@ -293,6 +294,21 @@ def _from_text(kind: Kind, text: str) -> object:
 
 def _finding(rule: str, message: str, file: str, fix: str, *, severity: Severity = "error") -> Finding:
     return Finding(rule=rule, severity=severity, message=message, file=file, fix=fix)
+
+
+_STORE: Final = "retinue.store"
+
+
+def keep_store(place: str) -> None:
+    """Keep what `--store` says, for `journal_of` in the same command."""
+    click.get_current_context().meta[_STORE] = place
+
+
+def journal_of(settings: Settings) -> Journal:
+    """The history of runs, where `--store` or the settings say; else on this computer."""
+    context = click.get_current_context(silent=True)
+    place = settings.get("run.store", context.meta.get(_STORE) if context else None)
+    return Journal(place if "://" in place else Path(place).expanduser() if place else user_paths.journal_file())
 
 
 def loops_of(settings: Settings, runner: str | None = None) -> Loops | None:

@@ -7,15 +7,13 @@ from typing import Final
 
 import click
 
-from retinue.cli import user_paths
 from retinue.cli.delivery import check_output, deliver_bytes
 from retinue.cli.models import models_of
 from retinue.cli.output import echo, echo_err, echo_json, label, plural, safe, table
 from retinue.cli.recorded_run import find_run
-from retinue.cli.settings import settings_of
+from retinue.cli.settings import journal_of, settings_of
 from retinue.contract.names import nearest
 from retinue.contract.table import Chart
-from retinue.engine.journal import Journal
 from retinue.errors import UnknownName
 from retinue.llm.allocation import TARGET
 from retinue.orchestration.present.html_chart import charts_file
@@ -38,8 +36,9 @@ def show_statistics(
     workspace: Path | None,
 ) -> None:
     """Show success rates, costs, tokens, times and models of past runs."""
-    tiers = models_of(settings_of(workspace)).tiers
-    with Journal(user_paths.journal_file()) as journal:
+    settings = settings_of(workspace)
+    tiers = models_of(settings).tiers
+    with journal_of(settings) as journal:
         only = find_run(journal, run) if run is not None else None
         facts = journal.facts(since_ns=since, newest=None if every or run is not None else _WINDOW, run=only)
     if not every and len(facts.runs) + facts.unfinished >= _WINDOW:

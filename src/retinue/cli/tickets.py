@@ -35,12 +35,11 @@ from retinue.cli.output import (
 )
 from retinue.cli.recorded_run import find_run
 from retinue.cli.screen import is_interactive
-from retinue.cli.settings import find_root
+from retinue.cli.settings import find_root, journal_of, settings_of
 from retinue.cli.watchdog import run as run_to_end
 from retinue.contract import json
 from retinue.contract.result import Result
 from retinue.contract.task import Task
-from retinue.engine.journal import Journal
 from retinue.errors import AccessDenied, InvalidInput, MissingFile, ParseError
 from retinue.tools.workspace import Workspace
 
@@ -161,7 +160,7 @@ def apply_proposed(
     if file is not None:
         edits = _edits_in(bytes_in(file, hint="Name a file with an answer.").decode("utf-8-sig", "replace"))
     else:
-        with Journal(user_paths.journal_file()) as journal:
+        with journal_of(settings_of(root)) as journal:
             events = journal.events(find_run(journal, run), limit=-1)
         edits = _edits_in({"events": [event.to_json() for event in events]})
     return _offer(root, edits, diff_only=diff_only, yes=yes, as_json=as_json, facts={})

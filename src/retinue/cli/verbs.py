@@ -22,6 +22,7 @@ _FROM: Final = ("markdown", "skill", "command", *TO_FORMATS[2:])
 @options.context_option
 @click.option("--fail-on", type=choice("failure", "partial"), help="When to exit with status 1. [default: failure]")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@options.store_option
 @click.option("--detach", is_flag=True, help="Leave the run to a worker, print its id, and do not wait.")
 @click.option("--run", metavar="ID", help="Id for a detached run; the same id twice is one run.")
 @options.choose_option
@@ -63,6 +64,7 @@ def run() -> None:
     help="How long runs may go on when it is stopped. [default: 10s]",
 )
 @click.option("--burst", is_flag=True, help="Stop when nothing is left to do.")
+@options.store_option
 @implemented_by("worker:work")
 def worker() -> None:
     r"""Take detached runs from the queue and run them, until it is stopped.
@@ -115,6 +117,7 @@ def plan() -> None:
 @click.option("--in", "incoming", type=choice(*DIALECTS), help="Read the request as a message of this dialect.")
 @click.option("--out", "outgoing", type=choice(*DIALECTS), help="Write the answer in this dialect.")
 @click.option("--no-journal", is_flag=True, help="Do not save this run in the history.")
+@options.store_option
 @options.choose_option
 @options.bound_options
 @options.form_options
@@ -435,6 +438,8 @@ def trust() -> None:
 
 runs = history_verbs.runs
 store = history_verbs.store
+for _command in (runs, *runs.commands.values(), *store.commands.values()):
+    options.store_option(_command)
 
 
 @click.command("stats")
@@ -445,6 +450,7 @@ store = history_verbs.store
 @click.option("--run", metavar="RUN", shell_complete=lazy("completion:run_ids"), help="Only this run.")
 @click.option("--all", "every", is_flag=True, help="All runs, not only the newest 10,000.")
 @options.plot_option("Draw charts to this .svg file.")
+@options.store_option
 @options.json_option
 @options.workspace_option
 @implemented_by("stats:show_statistics")
@@ -491,6 +497,7 @@ def stats() -> None:
 @together(
     "project", "project:open_served_project", options.model_option, options.runner_option, options.workspace_option
 )
+@options.store_option
 @implemented_by("serve:serve_agents")
 def serve() -> None:
     r"""Serve the agents of this folder over HTTP, A2A and MCP, or only those in PATHS.

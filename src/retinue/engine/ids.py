@@ -7,6 +7,7 @@ the time at which a run began is enough to guess near it.
 from collections.abc import Callable
 from typing import Final
 
+from retinue.contract.names import nearest
 from retinue.errors import InvalidInput, UnknownName
 
 LENGTH: Final = 16
@@ -69,8 +70,6 @@ def check_run_id(run: str) -> None:
 
 def unknown_run(run: str, ids: list[str]) -> UnknownName:
     """The error for an id that no run has; `ids` ids near to it are suggested."""
-    from difflib import get_close_matches  # noqa: PLC0415 - only a wrong id needs it
-
-    near = tuple(get_close_matches(run, ids, 3, 0.7))
+    near = nearest(run, ids)
     hint = f"Did you mean `{near[0]}`?" if near else "List the runs to see their ids."
     return UnknownName(f"There is no run {run[:80]!r}.", hint=hint, suggestions=near, path="/run")

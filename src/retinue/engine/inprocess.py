@@ -135,8 +135,8 @@ class InProcessEngine:
             if self.journal is not None:
                 self.journal.unwatch(self.look_for_mail)
                 self.journal.listeners.remove(self._on_journal_failure)
-            if self._mail is not None:
-                self._mail.cancel()
+            while self._mail is not None and not self._mail.done():  # or it would open the journal again
+                await asyncio.wait([self._mail])
             retire_idle_threads()
             self._loop = None
 

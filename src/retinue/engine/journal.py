@@ -21,7 +21,7 @@ from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_fact
 from retinue.engine.store import INSERT_EVENT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
 from retinue.engine.stores.sqlite import SqliteStore
 from retinue.engine.writer import Entry, Then, Writer
-from retinue.errors import InvalidInput, RetinueError
+from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
 
@@ -202,7 +202,12 @@ class Journal:
             "INSERT INTO events SELECT ?, coalesce(max(sequence), 0) + 1, '', 0, ?, ?, ? FROM events"
             " WHERE run = ? AND sequence > 0"
         )
-        self._writer.call(lambda connection: connection.execute(query, values) and None)
+
+        def insert(connection: Connection) -> None:
+            self._lock_run(connection, run)
+            connection.execute(query, values)
+
+        self._writer.call(insert)
 
     def commit(self, run: str, epoch: int, then: Then) -> None:
         """Only call `then`, when everything recorded so far is on the disk, or never will be."""
@@ -227,8 +232,7 @@ class Journal:
         text, question = encode(QuestionAnswered(answer)), storable(answer.question_id)
 
         def post(connection: Connection) -> None:
-            query = f"SELECT 1 FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
-            connection.execute(query, (_root(run),)).fetchone()  # so that it is not let go of meanwhile
+            self._lock_run(connection, run)
             reader = self._reader(connection)
             record = reader.record(run)
             pending = {} if record.ended_ns is not None else reader.pending(run)
@@ -520,6 +524,11 @@ class Journal:
         labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
 
+    def _lock_run(self, connection: Connection, run: str) -> None:
+        """Keep whoever works on `run` from writing until the end of the transaction."""
+        query = f"SELECT run FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+        connection.execute(query, (_root(run),))
+
     def _reader(self, connection: Connection) -> JournalReader:
         return JournalReader(connection, self._store)
 
@@ -549,8 +558,26 @@ _OLD: Final = (
 
 
 def store_at(place: Path | str) -> Store:
-    """The store at `place`: a file of SQLite."""
-    return SqliteStore(Path(place))
+    """The store at `place`: a file of SQLite, or the URL of a PostgreSQL database.
+
+    Raises:
+        InvalidInput: The URL cannot be read, or is that of another kind of database.
+        NotInstalled: psycopg is not installed.
+    """
+    if isinstance(place, Path) or "://" not in place:
+        return SqliteStore(Path(place))
+    if (scheme := place.partition("://")[0]) not in {"postgresql", "postgres"}:
+        raise InvalidInput(
+            f"No history can be kept at `{scheme[:40]}://`.", hint="Give a file, or `postgresql://USER@HOST/DATABASE`."
+        )
+    try:
+        from retinue.engine.stores.postgres import PostgresStore  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise NotInstalled(
+            "The package `psycopg` is not installed, and PostgreSQL is used through it.",
+            hint="install `retinue[postgres]`",
+        ) from error
+    return PostgresStore(place)
 
 
 def _root(run: str) -> str:

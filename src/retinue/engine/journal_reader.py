@@ -136,7 +136,7 @@ class JournalReader:
         waiting: list[ToDo] = []
         for run, place, attempts, status, owner in rows:
             if status == "working" and owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner)
+                self._alive[owner] = self._store.is_alive(owner, self.connection)
             if status == "queued" or not self._alive[owner]:
                 waiting.append(ToDo(run, place, attempts))
             if len(waiting) == limit:
@@ -300,7 +300,7 @@ class JournalReader:
             lifecycle = "submitted" if status == "queued" else "input_required"
         elif ended_ns is None:
             if owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner)
+                self._alive[owner] = self._store.is_alive(owner, self.connection)
             alive = self._alive[owner]
         if ended_ns is None and alive and lifecycle == "working":
             query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"

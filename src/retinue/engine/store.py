@@ -115,6 +115,7 @@ class Store(Protocol):
         """Do `work` in one transaction. The tables are made first if they are missing.
 
         Raises:
+            StoreLost: The database has been away for some seconds. Rows may be given again: they are recorded once.
             RetinueError: The database cannot be written; or `work` raised it.
         """
         ...
@@ -151,8 +152,8 @@ class Store(Protocol):
         """A name for this process that counts as alive until `close` or its end; "" when none can be had."""
         ...
 
-    def is_alive(self, owner: str) -> bool:
-        """Whether the process of that name lives."""
+    def is_alive(self, owner: str, connection: Connection, /) -> bool:
+        """Whether the process of that name lives, as `connection`, the one in use, may tell."""
         ...
 
     def close(self) -> None:
@@ -162,3 +163,7 @@ class Store(Protocol):
 
 class RunTakenOver(Unavailable):
     """Another process works on the run by now, so this one may record nothing more of it."""
+
+
+class StoreLost(Unavailable):
+    """A database that has been there is away, perhaps for a moment: what it did not take can be given to it again."""

@@ -1,7 +1,7 @@
 """The thread that writes a journal: entries in, transactions out.
 
 A failure to write never reaches a run as an exception: it is kept in `Writer.failure` and told to the listener, and
-from then on entries are dropped.
+from then on entries are dropped. A database that is only away for a while is no failure: entries wait for it.
 """
 
 import atexit
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from retinue.engine.store import INSERT_EVENT, INSERT_RUN, Connection, Row, RunTakenOver, Store
+from retinue.engine.store import INSERT_EVENT, INSERT_RUN, Connection, Row, RunTakenOver, Store, StoreLost
 from retinue.errors import InternalError, RetinueError, Unavailable
 
 T = TypeVar("T")
@@ -43,6 +43,8 @@ class Entry(NamedTuple):
 _DELAY_S: Final = 0.02
 _BATCH: Final = 500
 _WATCH_S: Final = 0.05
+_PATIENCE_S: Final = 10.0
+"""How long a caller, and the end of this process, wait for a database that is away."""
 
 
 class Writer:
@@ -63,6 +65,7 @@ class Writer:
         self._on_failure = on_failure
         self._watchers: set[Callable[[], None]] = set()
         self._looked_s = 0.0
+        self._loss: StoreLost | None = None
         self._pending: deque[Entry | _Job[object] | Callable[[], None]] = deque()
         self._wake = threading.Event()
         self._hurry = threading.Event()
@@ -98,6 +101,7 @@ class Writer:
         """Do `work` in one transaction after everything appended so far, and wait for what it gives.
 
         Raises:
+            StoreLost: The database is away, and has been for ten seconds.
             RetinueError: The store cannot be written; or `work` raised it.
         """
         if self.failure is not None:
@@ -106,14 +110,20 @@ class Writer:
         self._submit(cast("_Job[object]", job))
         if self.failure is not None:  # no thread, so it would never be done
             raise self.failure
+        loss = self._wait(job.done)
+        if loss is not None and job.taken.acquire(blocking=False):
+            raise loss
         return job.outcome()
 
     def flush(self) -> None:
-        """Wait until everything appended so far is written, or never will be: `failure` tells."""
+        """Wait until everything appended so far is written, or never will be, as `failure` tells.
+
+        A database that is away is not waited for longer than ten seconds.
+        """
         if self._thread is not None and self.failure is None:
             is_written = threading.Event()
             self._submit(is_written.set)
-            is_written.wait()
+            self._wait(is_written)
 
     def close(self) -> None:
         """Write what is left and end the thread. A later entry starts it again."""
@@ -126,6 +136,14 @@ class Writer:
                 thread.join()
                 atexit.unregister(self.close)
             self._drain()  # what came between the thread's last look and its end
+
+    def _wait(self, done: threading.Event) -> StoreLost | None:
+        """Wait for `done`; gives why it is not done when the database has been away for too long."""
+        end_s = monotonic() + _PATIENCE_S
+        while not done.wait(1):
+            if self._loss is not None and monotonic() > end_s:
+                return self._loss
+        return None
 
     def _submit(self, item: "_Job[object] | Callable[[], None]") -> None:
         self._pending.append(item)
@@ -188,6 +206,8 @@ class Writer:
             entries = []
             if isinstance(item, _Job):
                 job, failure = cast("_Job[object]", item), self.failure
+                if not job.taken.acquire(blocking=False):  # nobody waits for it any more
+                    continue
                 value: object = None
                 try:
                     value = self._store.transact(job.work) if failure is None else None
@@ -204,9 +224,15 @@ class Writer:
         if not entries:
             return
         others: dict[str, RunTakenOver] = {}
-        if self.failure is None:
+        while self.failure is None:
             try:
                 others = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
+                self._loss = None
+                break
+            except StoreLost as error:
+                self._loss = error
+                if self._closing:
+                    self._give_up(error)
             except RetinueError as error:
                 self._give_up(error)
             except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
@@ -256,20 +282,21 @@ def _taken_over(run: str, owner: str | None) -> RunTakenOver:
 
 
 class _Job(Generic[T]):
-    __slots__ = ("_done", "_failure", "_value", "work")
+    __slots__ = ("_failure", "_value", "done", "taken", "work")
 
     def __init__(self, work: Callable[[Connection], T]) -> None:
         self.work = work
-        self._done = threading.Event()
+        self.done = threading.Event()
+        self.taken = threading.Lock()  # by who does it, or by who no longer waits for it
         self._value: T | None = None
         self._failure: RetinueError | None = None
 
     def settle(self, value: T | None, failure: RetinueError | None = None) -> None:
         self._value, self._failure = value, failure
-        self._done.set()
+        self.done.set()
 
     def outcome(self) -> T:
-        self._done.wait()
+        self.done.wait()
         if self._failure is not None:
             raise self._failure
         return cast("T", self._value)

