@@ -84,18 +84,18 @@ def simulate(
             died.
     """
     chance = random.Random(seed)  # noqa: S311 - here and below: it has to be the same each time
-    play = _Play(seed, plan or _random_plan(chance), agents or (_answer, _answer_too, _compose, _ask))
+    plan, agents = plan or _random_plan(chance), agents or (_answer, _answer_too, _compose, _ask)
     disk = _Disk()
-    result = play.run(disk)
+    result = _Play(seed, 0, plan, agents).run(disk)
     points: Sequence[int] = range(1, len(disk.images))
     if crashes is not None and crashes < len(points):
         points = sorted(chance.sample(points, crashes))
-    for number, play.point in enumerate(points):
-        copy = _Disk(disk.images[play.point])
-        play.run(copy, usurped_after=chance.randint(1, 20) if number % 3 == 1 else None)
-        if number % 3 == 2 and len(copy.images) > 1:
-            play.run(_Disk(chance.choice(copy.images[1:])))
-    return Simulation(seed, play.plan, result, disk.rows(), len(disk.images) - 1)
+    for point in points:
+        play, copy = _Play(seed, point, plan, agents), _Disk(disk.images[point])
+        play.run(copy, usurped_after=play.chance.randint(1, 20) if point % 3 == 1 else None)
+        if point % 3 == 2 and len(copy.images) > 1:
+            play.run(_Disk(play.chance.choice(copy.images[1:])))
+    return Simulation(seed, plan, result, disk.rows(), len(disk.images) - 1)
 
 
 # Time and order
@@ -154,6 +154,7 @@ class _Disk:
     Attributes:
         images: What it held at first and after each transaction.
         alive: The names of the processes that count as alive.
+        watchers: Called when another process than that of their name has written.
     """
 
     def __init__(self, image: bytes | None = None) -> None:
@@ -161,12 +162,12 @@ class _Disk:
         self.alive: set[str] = set()
         self.connection = sqlite3.connect(":memory:", isolation_level=None)
         self.connection.deserialize(self.images[0])
-        self.watch: Callable[[], None] | None = None
+        self.watchers: dict[str, Callable[[], None]] = {}
 
     def rows(self) -> tuple[Row, ...]:
         return tuple(self.connection.execute("SELECT * FROM events ORDER BY run, sequence"))
 
-    def has(self, run: str, node: str) -> bool:
+    def has_end(self, run: str, node: str) -> bool:
         """Whether the end of a step, or of the further steps of its node, is committed."""
         query = "SELECT 1 FROM events WHERE run = ? AND kind = 'finished' AND (node = ? OR node GLOB ?)"
         return self.connection.execute(query, (run, node, f"{node}~*")).fetchone() is not None
@@ -194,8 +195,9 @@ class _Process:
             raise
         connection.execute("COMMIT")
         self._disk.images.append(connection.serialize())
-        if self._disk.watch is not None:
-            self._disk.watch()
+        for name, on_change in self._disk.watchers.items():
+            if name != self.place:
+                on_change()
         return value
 
     def read(self, work: Callable[[Connection], T]) -> T:
@@ -212,6 +214,7 @@ class _Process:
 
     def close(self) -> None:
         self._disk.alive.discard(self.place)
+        self._disk.watchers.pop(self.place, None)
 
 
 # Who does the work
@@ -304,16 +307,42 @@ class _Unreliable:
         return reply
 
 
-class _Play:
-    """One plan, run again and again.
+class _Person:
+    """Answers most questions, after a while."""
 
-    Attributes:
-        point: The transaction of the first run after which its process has died.
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+
+    async def answer(self, question: Question) -> Answer | None:
+        chance = self._chance
+        await asyncio.sleep(chance.random() * 5)
+        value = chance.random() < 0.8 if question.kind == "approval" else chance.randint(0, 9)
+        return Answer(question_id=question.id, value=value) if chance.random() < 0.9 else None
+
+    async def visit(self, engine: InProcessEngine, disk: _Disk, run: str) -> None:
+        """Look now and then what is asked, and answer it in this process or in another."""
+        while True:
+            await asyncio.sleep(1)
+            for pending in await engine.questions(run):
+                if (answer := await self.answer(pending.question)) is None:
+                    continue
+                with suppress(RetinueError):  # it waits no longer
+                    if self._chance.random() < 0.5:
+                        await engine.answer(pending.run, answer)
+                    else:
+                        Journal(_Process(disk, "another"), later=lambda write: write()).answer(pending.run, answer)
+
+
+class _Play:
+    """One plan, run and resumed.
+
+    Args:
+        point: The transaction after which the first process has died; 0 when none has.
     """
 
-    def __init__(self, seed: int, plan: Plan, agents: Sequence[Agent]) -> None:
-        self.plan, self.point = plan, 0
-        self._seed, self._agents = seed, agents
+    def __init__(self, seed: int, point: int, plan: Plan, agents: Sequence[Agent]) -> None:
+        self.chance = random.Random(f"{seed} {point}")  # noqa: S311
+        self._seed, self._point, self._plan, self._agents = seed, point, plan, agents
         self._process_count = 0
         self._broken: list[str] = []
 
@@ -327,9 +356,8 @@ class _Play:
         Raises:
             InternalError: What must hold does not.
         """
-        chance = random.Random(f"{self._seed} {self.point}")  # noqa: S311
         try:
-            with asyncio.Runner(loop_factory=partial(_Loop, chance)) as runner:
+            with asyncio.Runner(loop_factory=partial(_Loop, self.chance)) as runner:
                 result = runner.run(self._work(disk) if usurped_after is None else self._usurp(disk, usurped_after))
         except Exception as error:
             raise self._error(f"`{type(error).__name__}`: {error}") from error
@@ -339,91 +367,77 @@ class _Play:
 
     async def _usurp(self, disk: _Disk, after: int) -> Result:
         moment, count = asyncio.Event(), len(disk.images) + after
-        disk.watch = lambda: moment.set() if len(disk.images) >= count else None
+        disk.watchers["usurper"] = lambda: moment.set() if len(disk.images) >= count else None
         first = asyncio.create_task(self._work(disk))
         watch = asyncio.create_task(moment.wait())
         await asyncio.wait((first, watch), return_when=asyncio.FIRST_COMPLETED)
         if not watch.cancel():
             disk.alive.clear()
             result = await self._work(disk)
-            with suppress(RunTakenOver):
-                await first
+            with suppress(RunTakenOver, TimeoutError):  # one that waits for an answer has nothing to be refused
+                await asyncio.wait_for(first, 100)
             return result
         return await first
 
     async def _work(self, disk: _Disk) -> Result:
         """One process."""
         self._process_count += 1
-        chance = random.Random(f"{self._seed} {self.point} {self._process_count}")  # noqa: S311
+        chance = random.Random(f"{self._seed} {self._point} {self._process_count}")  # noqa: S311
         loop = cast("_Loop", asyncio.get_running_loop())
         loop.set_exception_handler(lambda _, facts: self._broken.append(f"{facts['message']}: {facts}"))
         recorded = {f"{run}:{node}" for run, node, result in _ends(disk.rows()) if _is_kept(result)}
 
-        def note_call(task: Task) -> None:
-            run, _, step = task.id.rpartition(":")
-            if task.id in recorded:
-                self._broken.append(f"`{step}` of `{run}` is done again, though its result is recorded.")
-            for need in task.context.inputs:
-                if not disk.has(run, need):
-                    self._broken.append(f"`{step}` of `{run}` got the result of `{need}` before it was committed.")
-
         def write_later(write: Callable[[], None]) -> object:
             return loop.call_later(chance.random() / 20, write) if self._seed % 2 else write()
 
-        async def answer(question: Question) -> Answer | None:
-            await asyncio.sleep(chance.random() * 5)
-            value = chance.random() < 0.8 if question.kind == "approval" else chance.randint(0, 9)
-            return Answer(question_id=question.id, value=value) if chance.random() < 0.9 else None
-
-        async def answer_from_outside() -> None:
-            while True:
-                await asyncio.sleep(1)
-                for pending in await engine.questions(run):
-                    if (said := await answer(pending.question)) is not None:
-                        with suppress(RetinueError):  # it waits no longer
-                            if chance.random() < 0.5:
-                                await engine.answer(pending.run, said)
-                            else:
-                                Journal(_Process(disk, "another"), later=write_later).answer(pending.run, said)
-                                engine.look_for_mail()
-
+        person, note_call = _Person(chance), partial(self._note_call, disk, recorded)
         agents = Registry([_Unreliable(inner, note_call, chance) for inner in self._agents])
         outside = Outside(clock=loop.now_ns, chance=chance.random, pause=asyncio.sleep)
         is_waiting = self._seed % 3 == 0
-        with Journal(_Process(disk, f"process {self._process_count}"), later=write_later) as journal:
+        process = _Process(disk, f"process {self._point}.{self._process_count}")
+        with Journal(process, later=write_later) as journal:
             async with InProcessEngine(
                 workflows(agents, boundary=Boundary(agents), outside=outside),
                 journal=journal,
-                answerer=None if is_waiting else answer,
+                answerer=None if is_waiting else person.answer,
                 waits_for_answers=is_waiting,
                 clock=outside.clock,
                 random=outside.chance,
             ) as engine:
+                disk.watchers[process.place] = engine.look_for_mail
                 row = disk.connection.execute("SELECT run FROM runs WHERE parent IS NULL").fetchone()
                 if row is not None:
                     run = await engine.resume(row[0])
                 else:
                     budget = Budget(timeout_s=chance.choice((20, 1000)))
-                    run = await Orchestrator(agents, engine, today=_DAY).start(self.plan, budget=budget)
-                person = asyncio.create_task(answer_from_outside()) if is_waiting else None
+                    run = await Orchestrator(agents, engine, today=_DAY).start(self._plan, budget=budget)
+                visits = asyncio.create_task(person.visit(engine, disk, run)) if is_waiting else None
                 if chance.random() < 0.1:
                     loop.call_later(chance.random() * 10, lambda: loop.create_task(engine.cancel(run)))
                 result = await engine.result(run)
-                if person is not None:
-                    person.cancel()
+                if visits is not None:
+                    visits.cancel()
                 told = json.loads(result.to_json_text())
                 if (run, "", told) not in _ends(disk.rows()):
                     self._broken.append(f"`{run}` gave a result that is not committed.")
-                if result.outcome not in get_args(Outcome):
+                if result.outcome not in get_args(Outcome) and result.lifecycle != "input_required":
                     self._broken.append(f"`{run}` ended without an outcome.")
                 return result
 
+    def _note_call(self, disk: _Disk, recorded: set[str], task: Task) -> None:
+        run, _, step = task.id.rpartition(":")
+        if task.id in recorded:
+            self._broken.append(f"`{step}` of `{run}` is done again, though its result is recorded.")
+        for need in task.context.inputs:
+            if not disk.has_end(run, need):
+                self._broken.append(f"`{step}` of `{run}` got the result of `{need}` before it was committed.")
+
     def _error(self, broken: str) -> InternalError:
-        died = f", died after transaction {self.point}" if self.point else ""
+        died = f", died after transaction {self._point}" if self._point else ""
         return InternalError(
             f"Seed {self._seed}{died}: {broken}",
             hint=f"Replay it: retinue.testing.simulate({self._seed}, crashes=None)",
-            detail={"seed": self._seed, "point": self.point},
+            detail={"seed": self._seed, "point": self._point},
         )
 
 

@@ -677,10 +677,9 @@ class InProcessEngine:
         for run in tuple(self._runs.values()):
             if run.run.partition(CHILD)[0] == name and not run.log.is_written:
                 run.fence(loss)
+                self._stop_run(run, loss.message)
                 if run.log.closed:  # its end was on the way
-                    del self._runs[run.run]
-        if (run := self._runs.get(name)) is not None and run.loss is loss:
-            self._stop_run(run, loss.message)
+                    self._runs.pop(run.run, None)
 
 
 def _settle(future: "asyncio.Future[None]", *_: object) -> None:
