@@ -344,7 +344,7 @@ class _Play:
         self.chance = random.Random(f"{seed} {point}")  # noqa: S311
         self._seed, self._point, self._plan, self._agents = seed, point, plan, agents
         self._process_count = 0
-        self._broken: list[str] = []
+        self._faults: list[str] = []
 
     def run(self, disk: _Disk, usurped_after: int | None = None) -> Result:
         """Start the run that the disk shall hold, or resume it.
@@ -361,8 +361,8 @@ class _Play:
                 result = runner.run(self._work(disk) if usurped_after is None else self._usurp(disk, usurped_after))
         except Exception as error:
             raise self._error(f"`{type(error).__name__}`: {error}") from error
-        for broken in (*self._broken, *_faults_in(disk.rows())):
-            raise self._error(broken)
+        for fault in (*self._faults, *_faults_in(disk.rows())):
+            raise self._error(fault)
         return result
 
     async def _usurp(self, disk: _Disk, after: int) -> Result:
@@ -384,7 +384,7 @@ class _Play:
         self._process_count += 1
         chance = random.Random(f"{self._seed} {self._point} {self._process_count}")  # noqa: S311
         loop = cast("_Loop", asyncio.get_running_loop())
-        loop.set_exception_handler(lambda _, facts: self._broken.append(f"{facts['message']}: {facts}"))
+        loop.set_exception_handler(lambda _, facts: self._faults.append(f"{facts['message']}: {facts}"))
         recorded = {f"{run}:{node}" for run, node, result in _ends(disk.rows()) if _is_kept(result)}
 
         def write_later(write: Callable[[], None]) -> object:
@@ -417,25 +417,24 @@ class _Play:
                 result = await engine.result(run)
                 if visits is not None:
                     visits.cancel()
-                told = json.loads(result.to_json_text())
-                if (run, "", told) not in _ends(disk.rows()):
-                    self._broken.append(f"`{run}` gave a result that is not committed.")
+                if (run, "", json.loads(result.to_json_text())) not in _ends(disk.rows()):
+                    self._faults.append(f"`{run}` gave a result that is not committed.")
                 if result.outcome not in get_args(Outcome) and result.lifecycle != "input_required":
-                    self._broken.append(f"`{run}` ended without an outcome.")
+                    self._faults.append(f"`{run}` ended without an outcome.")
                 return result
 
     def _note_call(self, disk: _Disk, recorded: set[str], task: Task) -> None:
         run, _, step = task.id.rpartition(":")
         if task.id in recorded:
-            self._broken.append(f"`{step}` of `{run}` is done again, though its result is recorded.")
+            self._faults.append(f"`{step}` of `{run}` is done again, though its result is recorded.")
         for need in task.context.inputs:
             if not disk.has_end(run, need):
-                self._broken.append(f"`{step}` of `{run}` got the result of `{need}` before it was committed.")
+                self._faults.append(f"`{step}` of `{run}` got the result of `{need}` before it was committed.")
 
-    def _error(self, broken: str) -> InternalError:
+    def _error(self, fault: str) -> InternalError:
         died = f", died after transaction {self._point}" if self._point else ""
         return InternalError(
-            f"Seed {self._seed}{died}: {broken}",
+            f"Seed {self._seed}{died}: {fault}",
             hint=f"Replay it: retinue.testing.simulate({self._seed}, crashes=None)",
             detail={"seed": self._seed, "point": self._point},
         )

@@ -61,9 +61,7 @@ class Writer:
         failure: Why nothing is written any more, if so.
     """
 
-    def __init__(
-        self, store: Store, on_failure: Callable[[RetinueError], None], later: Later | None = None
-    ) -> None:
+    def __init__(self, store: Store, on_failure: Callable[[RetinueError], None], later: Later | None = None) -> None:
         self.failure: RetinueError | None = None
         self._store = store
         self._later = later
