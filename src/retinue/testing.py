@@ -459,10 +459,10 @@ def _faults_in(rows: Sequence[Row]) -> list[str]:
         if sequence > 0 and sequence != last.get(run, 0) + 1:
             faults.append(f"Event {sequence} of `{run}` follows event {last.get(run, 0)}.")
         last[run] = max(sequence, 0)
-    kept = Counter((run, node) for run, node, result in _ends(rows) if node and _is_kept(result))
+    counts = Counter((run, node) for run, node, result in _ends(rows) if node and _is_kept(result))
     faults += [
         f"The result of `{node}` of `{run}` is recorded {count} times."
-        for (run, node), count in kept.items()
+        for (run, node), count in counts.items()
         if count > 1
     ]
     pending: dict[tuple[str, str], str] = {}
