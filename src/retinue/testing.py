@@ -173,7 +173,7 @@ class _Disk:
         return self.connection.execute(query, (run, node, f"{node}~*")).fetchone() is not None
 
 
-class _Process:
+class _SharedStore:
     """The store of a journal: one process at a disk."""
 
     locks_row = ""
@@ -330,7 +330,7 @@ class _Person:
                     if self._chance.random() < 0.5:
                         await engine.answer(pending.run, answer)
                     else:
-                        Journal(_Process(disk, "another"), later=lambda write: write()).answer(pending.run, answer)
+                        Journal(_SharedStore(disk, "another"), later=lambda write: write()).answer(pending.run, answer)
 
 
 class _Play:
@@ -394,7 +394,7 @@ class _Play:
         agents = Registry([_Unreliable(inner, note_call, chance) for inner in self._agents])
         outside = Outside(clock=loop.now_ns, chance=chance.random, pause=asyncio.sleep)
         is_waiting = self._seed % 3 == 0
-        process = _Process(disk, f"process {self._point}.{self._process_count}")
+        process = _SharedStore(disk, f"process {self._point}.{self._process_count}")
         with Journal(process, later=write_later) as journal:
             async with InProcessEngine(
                 workflows(agents, boundary=Boundary(agents), outside=outside),
