@@ -93,6 +93,10 @@ deep: $(VENV)/.dev ## search much longer for what breaks a law (ARGS=tests/diale
 	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(or $(ARGS),-m deep)
 	@test -n "$(ARGS)" || RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/dialects tests/contract
 
+.PHONY: chaos
+chaos: $(VENV)/.dev ## kill real processes 200 times, and judge what they leave (KILLS=1000 for longer)
+	@RETINUE_CHAOS_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest --quiet tests/chaos $(ARGS)
+
 .PHONY: bench
 bench: $(VENV)/.dev ## measure speed and memory, as docs/performance.md reports them
 	@$(BIN)/python -m bench $(ARGS)

@@ -97,7 +97,7 @@ def small_package(folder: Path, **files: str) -> Path:
     for name in (*(f"dialects/{one}" for one in DIALECTS), *(f"catalogue/{one}" for one in agents)):
         (folder / "src/retinue" / name).mkdir()
         (folder / "src/retinue" / name / "__init__.py").touch()
-    for name in ("errors", "sqlite_file", "telemetry"):
+    for name in ("errors", "sqlite_file", "telemetry", "testing"):
         (folder / f"src/retinue/{name}.py").touch()
     for name, text in files.items():
         (folder / "src/retinue" / f"{name.replace('__', '/')}.py").write_text(text)

@@ -658,16 +658,17 @@ class InProcessEngine:
                 if run.parent is None:
                     run.log.record(Message(_unrecorded_message(failure), "warning"))
 
-        self.in_loop(broadcast)
+        self.in_loop(broadcast)  # in one line with what was refused, which must not be told first
 
     def _fence(self, loss: RunTakenOver) -> None:
         """Stop a run, and its child runs, without a further word about it."""
         name = str(loss.detail["run"])
         for run in tuple(self._runs.values()):
-            if run.run.partition(CHILD)[0] == name and not run.log.closed:
+            if run.run.partition(CHILD)[0] == name and not run.log.is_written:
                 run.fence(loss)
-        if (run := self._runs.get(name)) is not None and run.loss is loss:
-            self._stop_run(run, loss.message)
+                self._stop_run(run, loss.message)
+                if run.log.closed:  # its end was on the way
+                    self._runs.pop(run.run, None)
 
 
 def _refuse(_: Callable[[], None]) -> None:

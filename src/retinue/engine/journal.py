@@ -9,7 +9,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypeVar
 
-from retinue.contract.event import KINDS, Body, DelegationFinished, Event, NodeFinished, NodeStarted, QuestionAnswered
+from retinue.contract.event import (
+    KINDS,
+    Body,
+    DelegationFinished,
+    Event,
+    NodeFinished,
+    NodeStarted,
+    QuestionAnswered,
+    QuestionAsked,
+)
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
@@ -20,7 +29,7 @@ from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_q
 from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
 from retinue.engine.store import INSERT_EVENT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
 from retinue.engine.stores.sqlite import SqliteStore
-from retinue.engine.writer import Entry, Then, Writer
+from retinue.engine.writer import Entry, Later, Then, Writer
 from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
@@ -35,7 +44,8 @@ class Journal:
 
     Args:
         place: A file of SQLite, or the URL of a PostgreSQL database (`postgresql://…`). A file is made, readable by its
-            owner only, by the first run that is recorded.
+            owner only, by the first run that is recorded. Or a store of your own.
+        later: Calls what writes, in place of a thread: for a test that orders everything itself.
 
     Attributes:
         place: Where the history is, without a password.
@@ -43,8 +53,8 @@ class Journal:
             process has taken over a run.
     """
 
-    def __init__(self, place: Path | str) -> None:
-        self._store = store_at(place)
+    def __init__(self, place: Path | str | Store, *, later: Later | None = None) -> None:
+        self._store = store_at(place) if isinstance(place, Path | str) else place
         self.place = self._store.place
         self.listeners: list[Callable[[RetinueError], None]] = []
 
@@ -52,7 +62,7 @@ class Journal:
             for listener in tuple(self.listeners):
                 listener(failure)
 
-        self._writer = Writer(self._store, notify)
+        self._writer = Writer(self._store, notify, later)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -181,6 +191,8 @@ class Journal:
         body, statements = event.body, list[_Statement]()
         if isinstance(body, NodeStarted) and body.agent:
             statements.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
+        elif isinstance(body, QuestionAsked):  # what was said to another question of that id is no answer to this one
+            statements.append((_TAKE_ANSWER, (event.run, storable(body.question.id))))
         elif isinstance(body, QuestionAnswered):
             statements.append((_TAKE_ANSWER, (event.run, storable(body.answer.question_id))))
         elif isinstance(body, NodeFinished | DelegationFinished):

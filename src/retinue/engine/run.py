@@ -5,7 +5,6 @@ Which runs there are, and how they are found again, is the business of `inproces
 
 import asyncio
 import inspect
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -63,9 +62,10 @@ def kill(task: "asyncio.Task[None]") -> None:
 
 async def wait_for_tasks(tasks: Sequence["asyncio.Task[None]"], timeout_s: float | None) -> None:
     """Wait for `tasks` to end, even when cancelled meanwhile: they are stopping already."""
-    end = None if timeout_s is None else time.monotonic() + timeout_s
+    clock = asyncio.get_running_loop().time
+    end = None if timeout_s is None else clock() + timeout_s
     while pending := [task for task in tasks if not task.done()]:
-        remaining_s = None if end is None else end - time.monotonic()
+        remaining_s = None if end is None else end - clock()
         if remaining_s is not None and remaining_s <= 0:
             return
         with suppress(asyncio.CancelledError):
@@ -520,7 +520,8 @@ class LiveRun:
         self.deliver(name, self._cancellation(name))
 
     def _finish(self, body: Body) -> None:
-        self.result = cast("NodeFinished", body).result
+        if self.loss is None:
+            self.result = cast("NodeFinished", body).result
         self.log.is_written = True
         wake(self._waiters)
 

@@ -19,6 +19,9 @@ T = TypeVar("T")
 Then: TypeAlias = Callable[[RetinueError | None], None]
 """Called when something is committed, in the writer's thread; with an error when it never will be."""
 
+Later: TypeAlias = Callable[[Callable[[], None]], object]
+"""Calls what it is given, now or later."""
+
 
 class Entry(NamedTuple):
     """What is written together or not at all.
@@ -54,14 +57,16 @@ class Writer:
         store: Where they go.
         on_failure: Called, in the writer's thread, with each failure, and with `RunTakenOver` for each run that another
             process has taken over.
+        later: Calls what writes, in place of a thread.
 
     Attributes:
         failure: Why nothing is written any more, if so.
     """
 
-    def __init__(self, store: Store, on_failure: Callable[[RetinueError], None]) -> None:
+    def __init__(self, store: Store, on_failure: Callable[[RetinueError], None], later: Later | None = None) -> None:
         self.failure: RetinueError | None = None
         self._store = store
+        self._later = later
         self._on_failure = on_failure
         self._watchers: set[Callable[[], None]] = set()
         self._looked_s = 0.0
@@ -80,6 +85,9 @@ class Writer:
                 entry.then(self.failure)
             return
         self._pending.append(entry)
+        if self._later is not None:
+            self._later(self._drain)
+            return
         if not self._wake.is_set():
             self._wake.set()
         if entry.then is not None or len(self._pending) >= _BATCH:
@@ -120,7 +128,9 @@ class Writer:
 
         A database that is away is not waited for longer than ten seconds.
         """
-        if self._thread is not None and self.failure is None:
+        if self._later is not None:
+            self._drain()
+        elif self._thread is not None and self.failure is None:
             is_written = threading.Event()
             self._submit(is_written.set)
             self._wait(is_written)
@@ -149,9 +159,9 @@ class Writer:
         self._pending.append(item)
         self._wake.set()
         self._hurry.set()
-        if self._thread is None:
+        if self._thread is None and self._later is None:
             self._start()
-        if self._thread is None:  # none can be started
+        if self._thread is None:  # there is none, or none can be started
             self._drain()
 
     def _start(self) -> None:

@@ -1,0 +1,114 @@
+"""What a process tells and does whose run another one has taken over meanwhile: nothing of what was refused."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from retinue.contract.event import Event, QuestionAsked
+from retinue.contract.model import JsonMapping
+from retinue.contract.result import Result
+from retinue.contract.task import Answer, Question
+from retinue.engine.base import Step, WorkflowScope
+from retinue.engine.inprocess import InProcessEngine
+from retinue.engine.journal import Journal
+from retinue.engine.run_history import RunHistory
+from retinue.engine.store import Connection, RunTakenOver
+from retinue.engine.stores.sqlite import SqliteStore
+from tests.engine.flows import collect, result
+
+
+class Usurping(SqliteStore):
+    """Takes everybody else for dead."""
+
+    def is_alive(self, owner: str, connection: Connection, /) -> bool:
+        return False
+
+
+async def turns() -> None:
+    """Let everything go on that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("is_handing_on", [False, True])
+def test_a_run_that_is_taken_over_as_it_ends_gives_no_result(is_handing_on: bool, tmp_path: Path):
+    gate = asyncio.Event()
+
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        await gate.wait()
+        return result()
+
+    async def main() -> None:
+        writes: list[object] = []
+        mine, theirs = Journal(tmp_path / "runs", later=writes.append), Journal(Usurping(tmp_path / "runs"))
+        with mine, theirs:
+            async with InProcessEngine({"flow": flow}, journal=mine) as engine:
+                starting = asyncio.create_task(engine.start("flow", {}))
+                await turns()
+                mine.flush()
+                run = await starting
+                gate.set()
+                await turns()
+                if is_handing_on:  # something was committed just before, and is on its way to whoever waits for it
+                    engine.in_loop(lambda: None)
+                theirs.take_over(run)
+                mine.flush()
+                with pytest.raises(RunTakenOver):
+                    await engine.result(run)
+                assert (await engine.get(run)).outcome is None
+
+    asyncio.run(main())
+
+
+def test_what_is_refused_starts_nothing_in_a_child_run(tmp_path: Path):
+    ran: list[str] = []
+    gate = asyncio.Event()
+
+    def step(name: str) -> Step:
+        async def body() -> Result:
+            ran.append(name)
+            await gate.wait()
+            return result()
+
+        return body
+
+    async def inner(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        for name in ("a", "b"):
+            scope.reserve([name])
+            scope.step(name, step(name))
+            await collect(scope, 1)
+        return result()
+
+    async def outer(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        scope.child("inner", "inner", {})
+        try:
+            await collect(scope, 1)
+        except asyncio.CancelledError:
+            await turns()  # it takes its time to stop
+        return result()
+
+    async def main() -> None:
+        mine, theirs = Journal(tmp_path / "runs", later=lambda write: write()), Journal(Usurping(tmp_path / "runs"))
+        with mine, theirs:
+            async with InProcessEngine({"outer": outer, "inner": inner}, journal=mine) as engine:
+                run = await engine.start("outer", {})
+                await turns()
+                theirs.take_over(run)
+                gate.set()
+                with pytest.raises(RunTakenOver):
+                    await engine.result(run)
+                await turns()
+                assert ran == ["a"]
+
+    asyncio.run(main())
+
+
+def test_an_answer_to_an_earlier_question_of_the_same_id_answers_no_other(tmp_path: Path):
+    with Journal(tmp_path / "runs") as journal:
+        journal.begin(RunHistory("r", "flow", {}, "", 1))
+        journal.record(Event("r", "a", 0, 1, 1, QuestionAsked(Question(id="q", text="How many?"))))
+        journal.answer("r", Answer(question_id="q", value=3))
+        assert [mail.answer for mail in journal.mail(["r"])] == [Answer(question_id="q", value=3)]
+        journal.record(Event("r", "a", 0, 2, 1, QuestionAsked(Question(id="q", text="How much?"))))
+        assert journal.mail(["r"]) == []
