@@ -184,6 +184,8 @@ class LiveRun:
         if (answer := self._host.early_answers.pop((self.run, question.id), None)) is not None:
             self._resolve_question(name, answer)
             return
+        if self._replay is not None:
+            self._host.look_for_mail()  # it may have been answered since this process took the run over
         if self._host.answerer is not None:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))
         elif not self._host.waits_for_answers:
@@ -453,7 +455,8 @@ class LiveRun:
             if answer is not None:
                 check_answer(question, answer)
                 if not await self._host.post(self.run, answer):
-                    return  # another process has answered, and what it said is on its way
+                    self._host.look_for_mail()  # another process has answered
+                    return
         except asyncio.CancelledError:
             result = self._cancellation(name)
         except BaseException as error:
