@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -44,6 +45,13 @@ async def roofer(task: str) -> str:
     while not Path("tiles").exists():
         await asyncio.sleep(0.02)
     return "a roof of red tiles"
+
+
+@retinue.agent
+async def counter(task: str) -> int:
+    """Counts stones. Use when stones must be counted. Returns the number."""
+    note("counter")
+    return 7 if Path("mended").exists() else "seven"
 
 
 @retinue.agent
@@ -195,6 +203,36 @@ def test_a_run_can_be_cancelled_in_the_queue_and_while_a_worker_has_it(site: Pat
         assert journal.get(run).outcome in {"canceled", "partial"}
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
+
+
+def test_a_run_that_cannot_be_read_keeps_no_other_from_being_run(site: Path, retinue: Give) -> None:
+    (site / "tiles").touch()
+    bad, good = (retinue("run", "--detach", "--plan", "house.json").out.strip() for _ in range(2))
+    with sqlite3.connect(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as connection:
+        connection.execute("UPDATE runs SET payload = '{' WHERE run = ?", (bad,))
+    connection.close()
+    done = retinue("worker", "--burst", "--at-once", "1")
+    assert done.code == 0
+    assert done.err.count(bad) >= 1
+    assert "cannot be read" in done.err
+    assert f"{good}  success" in done.err
+    assert calls(site) == ["mason", "roofer"]
+
+
+@pytest.mark.requirement("K36")
+def test_a_person_says_of_a_run_in_the_background_what_follows_an_answer_that_breaks_the_contract(
+    site: Path, retinue: Give
+) -> None:
+    plan = {"goal": "two numbers", "nodes": [{"id": "n1", "agent": "counter", "instruction": "one"}]}
+    (site / "count.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = retinue("run", "--detach", "--plan", "count.json").out.strip()
+    assert f"{run}  waits for an answer" in retinue("worker", "--burst").err
+    assert "retry" in retinue("runs", "show", run).err
+    (site / "mended").touch()
+    assert retinue("runs", "answer", run, "retry").code == 0
+    assert retinue("worker", "--burst").code == 0
+    shown = json.loads(retinue("runs", "show", run, "--json").out)
+    assert shown["outcome"] == "success"
 
 
 def test_what_cannot_be_run_any_more_ends_and_says_how_to_go_on(site: Path, retinue: Give) -> None:

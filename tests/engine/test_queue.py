@@ -93,6 +93,23 @@ def test_a_run_that_waits_for_people_is_let_go_of_and_goes_back_to_the_queue_whe
     asyncio.run(main())
 
 
+def test_who_follows_a_run_that_is_let_go_of_hears_of_its_end_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with (
+                InProcessEngine(FLOWS, journal=mine, place="shop", waits_for_answers=True, parks=True) as worker,
+                InProcessEngine({}, journal=theirs) as other,
+            ):
+                run = await worker.start("asks", {})
+                following = asyncio.create_task(happened(worker, run, "finished", ""))
+                assert await worker.wait_here(run) is None
+                await other.answer(run, Answer(question_id="q", value=1))
+                await worker.resume(run)
+                await asyncio.wait_for(following, 30)
+
+    asyncio.run(main())
+
+
 def test_an_answer_in_the_moment_of_parking_is_not_lost(tmp_path: Path) -> None:
     async def main() -> None:
         with at(tmp_path) as mine, at(tmp_path) as theirs:

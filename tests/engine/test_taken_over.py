@@ -15,7 +15,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.run_history import RunHistory
 from retinue.engine.store import Connection, RunTakenOver
 from retinue.engine.stores.sqlite import SqliteStore
-from tests.engine.flows import collect, result
+from tests.engine.flows import collect, happened, result
 
 
 class Usurping(SqliteStore):
@@ -57,6 +57,24 @@ def test_a_run_that_is_taken_over_as_it_ends_gives_no_result(is_handing_on: bool
                 with pytest.raises(RunTakenOver):
                     await engine.result(run)
                 assert (await engine.get(run)).outcome is None
+
+    asyncio.run(main())
+
+
+def test_a_run_that_was_taken_over_while_it_only_waits_for_an_answer_says_so_too(tmp_path: Path) -> None:
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        scope.ask("who", Question(id="q", text="?"))
+        await collect(scope, 1)
+        return result()
+
+    async def main() -> None:
+        with Journal(tmp_path / "runs") as mine, Journal(Usurping(tmp_path / "runs")) as theirs:
+            async with InProcessEngine({"flow": flow}, journal=mine, waits_for_answers=True) as engine:
+                run = await engine.start("flow", {})
+                await happened(engine, run, "asked")
+                theirs.take_over(run)
+                with pytest.raises(RunTakenOver):
+                    await asyncio.wait_for(engine.result(run), 30)
 
     asyncio.run(main())
 

@@ -13,6 +13,7 @@ from retinue.cli.session import Invocation, invocation_in
 from retinue.cli.settings import journal_of, settings_of
 from retinue.contract.event import Decision, Event, NodeFinished
 from retinue.contract.json import dumps
+from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.engine.base import RunRecord
 from retinue.engine.ids import CHILD
@@ -62,8 +63,13 @@ def find_run(journal: Journal, run: str | None) -> str:
 
 def plan_of(journal: Journal, run: str) -> Plan:
     """The plan of a run."""
+    return plan_in(journal.history(run).payload, run)
+
+
+def plan_in(payload: JsonMapping, run: str) -> Plan:
+    """The plan that `run` was started with."""
     try:
-        return Plan.model_validate_json(dumps(journal.history(run).payload.get("plan")))
+        return Plan.model_validate_json(dumps(payload.get("plan")))
     except ValueError as error:
         message = f"Cannot read the plan of run `{run}`."
         raise ParseError(message, hint="Start it again.", detail={"reason": str(error)[:500]}) from None

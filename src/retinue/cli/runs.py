@@ -149,7 +149,8 @@ def _report_unfinished(record: RunRecord, questions: Sequence[PendingQuestion], 
     run, steps = record.run, f"{plural(len(record.finished_steps), 'result')} kept"
     steps += "".join(f", {part}" for part in usage_parts(spent)) if spent else ""
     for each in questions:
-        echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}")
+        options = f" ({', '.join(map(safe, each.question.options))})" if each.question.options else ""
+        echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}{options}")
     if record.stalled:
         echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {run}")
     elif record.lifecycle == "submitted":

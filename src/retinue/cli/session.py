@@ -121,7 +121,9 @@ async def open_engine(
             likeness=project.likeness,
         )
         async with InProcessEngine(names, journal=journal, answerer=answerer, **bounds) as engine:
-            yield orchestrator_of(project, engine, workspace, model=model, somebody_there=answerer is not None)
+            # Who answers a run in the queue need not be there now.
+            is_somebody_there = answerer is not None or bounds.get("queues", False)
+            yield orchestrator_of(project, engine, workspace, model=model, somebody_there=is_somebody_there)
 
 
 async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.AsyncExitStack) -> Project:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from retinue.cli.output import echo_err, plural, safe
-from retinue.cli.recorded_run import open_journal, plan_of
+from retinue.cli.recorded_run import open_journal, plan_in
 from retinue.cli.runs import open_again
 from retinue.cli.session import Invocation, invocation_in, open_engine
 from retinue.cli.settings import find_root
@@ -30,15 +30,16 @@ def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: boo
     """Take detached runs from the queue and run them, until it is stopped."""
     places = tuple(dict.fromkeys(str(find_root(folder)) for folder in workspaces or (None,)))
     with open_journal() as journal:
-        asyncio.run(_Worker(journal, places, at_once).work(grace, burst=burst))
+        asyncio.run(_QueueWorker(journal, places, at_once).work(grace, burst=burst))
 
 
-class _Worker:
+class _QueueWorker:
     def __init__(self, journal: Journal, places: tuple[str, ...], at_once: int) -> None:
         self._journal, self._places, self._at_once = journal, places, at_once
         self._stack = contextlib.AsyncExitStack()
         self._orchestrators: dict[Invocation, Orchestrator] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._unreadable: set[str] = set()
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -57,8 +58,7 @@ class _Worker:
             async with self._stack:
                 while not self._stop.is_set():
                     self._wake.clear()
-                    count = await self._take()
-                    if burst and not count and not self._tasks:
+                    if not await self._take() and burst and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), _POLL_S)
@@ -76,19 +76,22 @@ class _Worker:
         self._stop.set()
         self._wake.set()
 
-    async def _take(self) -> int:
-        """Begin what there is to do and room for; gives how many runs."""
-        room = self._at_once - len(self._tasks)
-        count = 0
-        for run in await in_thread(self._journal.to_do, self._places, self._at_once) if room else ():
-            if run.run in self._tasks or self._stop.is_set() or count == room:
+    async def _take(self) -> bool:
+        """Begin what there is to do and room for; says whether there was anything."""
+        if len(self._tasks) == self._at_once:
+            return False
+        taken_any, limit = False, self._at_once + len(self._unreadable)
+        for run in await in_thread(self._journal.to_do, self._places, limit):
+            if len(self._tasks) == self._at_once or self._stop.is_set():
+                break
+            if run.run in self._tasks or run.run in self._unreadable:
                 continue
+            taken_any = True
             if (orchestrator := await self._ready(run)) is not None:
                 task = asyncio.create_task(self._drive(run.run, orchestrator))
                 self._tasks[run.run] = task
                 task.add_done_callback(lambda _, run=run.run: self._on_done(run))
-                count += 1
-        return count
+        return taken_any
 
     def _on_done(self, run: str) -> None:
         del self._tasks[run]
@@ -104,7 +107,7 @@ class _Worker:
                 )
             journal = self._journal
             payload = (await in_thread(journal.history, run.run)).payload
-            plan = await in_thread(plan_of, journal, run.run)
+            plan = plan_in(payload, run.run)
             options = (invocation_in(plan) or Invocation()).model_copy(update={"verb": "", "workspace": run.place})
             key = Invocation.model_validate(options.model_dump())
             if (orchestrator := self._orchestrators.get(key)) is None:
@@ -133,10 +136,16 @@ class _Worker:
         return orchestrator
 
     async def _give_up(self, run: str, error: RetinueError) -> None:
-        with contextlib.suppress(InvalidInput):  # another worker has it
+        """End a run that cannot be run; one that cannot even be read is left alone."""
+        try:
             async with InProcessEngine({}, journal=self._journal) as engine:
                 await engine.fail(run, error)
-            echo_err(f"{safe(run)}  failed: {safe(error.message)}")
+        except InvalidInput:  # another worker has it
+            return
+        except RetinueError as damage:
+            error = damage
+            self._unreadable.add(run)
+        echo_err(f"{safe(run)}  failed: {safe(error.message)}")
 
     async def _drive(self, run: str, orchestrator: Orchestrator) -> None:
         engine = orchestrator.engine

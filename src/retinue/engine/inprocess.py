@@ -121,7 +121,7 @@ class InProcessEngine:
         for run in [run for run in self._runs.values() if self._on_close != "cancel" and not run.log.closed]:
             run.log.silent = True  # what follows is not recorded
             if self._on_close == "hand_over" and self.journal is not None and run.parent is None:
-                self.journal.release(run.run, run.log.history.epoch, _ignore)
+                self.journal.release(run.run, run.log.history.epoch, lambda _: None)
         try:
             while tasks := [run.task for run in self._runs.values() if run.task is not None]:
                 for run in tuple(self._runs.values()):
@@ -630,12 +630,15 @@ class InProcessEngine:
             self._mail = self._loop.create_task(self._take_mail())
 
     async def _take_mail(self) -> None:
-        runs = [run.run for run in self._runs.values() if CHILD not in run.run and not run.log.closed]
-        if not runs:
+        live = [run for run in self._runs.values() if CHILD not in run.run and not run.log.closed]
+        if self.journal is None or self.journal.failure is not None or not live:
             if self.journal is not None:
                 self.journal.unwatch(self.look_for_mail)
             return
+        runs, holds = [run.run for run in live], [(run.run, run.log.history.epoch) for run in live]
         with suppress(RetinueError):
+            for loss in await self._ask_journal(lambda journal: journal.losses(holds)):
+                self._fence(loss)
             for mail in await self._ask_journal(lambda journal: journal.mail(runs)):
                 if (live := self._runs.get(mail.run)) is None or live.log.closed or live.log.silent:
                     continue
@@ -673,10 +676,6 @@ class InProcessEngine:
 
 def _refuse(_: Callable[[], None]) -> None:
     """No loop is there yet to call anything in."""
-
-
-def _ignore(_: RetinueError | None) -> None:
-    """It is enough that it is recorded."""
 
 
 def _settle(future: "asyncio.Future[None]", *_: object) -> None:

@@ -5,7 +5,7 @@ fails one (`writer.Writer`); reading is synchronous, and says exactly which run 
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final, Self, TypeAlias, TypeVar
 
@@ -27,9 +27,19 @@ from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, ToDo, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
 from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
-from retinue.engine.store import INSERT_EVENT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, Connection, Row, Store
+from retinue.engine.store import (
+    INSERT_EVENT,
+    INSERT_FACTS,
+    INSERT_RUN,
+    INSERT_TAG,
+    RUN_FORMAT,
+    Connection,
+    Row,
+    RunTakenOver,
+    Store,
+)
 from retinue.engine.stores.sqlite import SqliteStore
-from retinue.engine.writer import Entry, Later, Then, Writer
+from retinue.engine.writer import Entry, Hold, Later, Then, Writer, losses_of
 from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
@@ -115,12 +125,9 @@ class Journal:
             RetinueError: The store cannot be written.
         """
         entry = self._first_entry(history, queued=queued)
-        if entry.start is None:  # it always has one
-            raise InvalidInput("A run without a start.")
-        start = entry.start
 
         def insert(connection: Connection) -> bool:
-            if connection.execute(INSERT_RUN, start).rowcount < 1:
+            if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
                 return False
             connection.executemany(INSERT_EVENT, entry.rows)
             for statement, values in entry.statements:
@@ -285,6 +292,14 @@ class Journal:
             return [mail for run in runs for mail in reader.mail(run)]
 
         return self._read(read, [])
+
+    def losses(self, holds: Collection[Hold]) -> Collection[RunTakenOver]:
+        """Which of these runs another process has taken over, though nothing was recorded of them since.
+
+        Raises:
+            RetinueError: The store cannot be read.
+        """
+        return self._read(lambda reader: losses_of(reader.connection, holds).values(), ())
 
     def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
         """The runs that a worker of `places` can go on with, the oldest first: from the queue, and those of the dead.

@@ -181,10 +181,10 @@ class LiveRun:
         self._open[name] = None
         if self._replay is None or not self._replay.asks_again(name, question):
             self.log.record(QuestionAsked(question), name, then=lambda _: None)  # who sees it may answer at once
-        if (answer := self._host.early_answers.pop((self.run, question.id), None)) is not None:
+        elif (answer := self._host.early_answers.pop((self.run, question.id), None)) is not None:
             self._resolve_question(name, answer)
             return
-        if self._replay is not None:
+        else:
             self._host.look_for_mail()  # it may have been answered since this process took the run over
         if self._host.answerer is not None:
             self._open[name] = self._loop.create_task(self._ask_person(name, question, self._host.answerer))

@@ -121,6 +121,7 @@ class Log:
         if self.silent or (self.closed and not is_late):
             if then is not None:
                 then(body)
+                self._wake()
             return
         events, max_events = self.history.events, self._host.max_events
         is_optional = then is None and not isinstance(body, _ESSENTIAL)

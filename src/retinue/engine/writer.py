@@ -7,7 +7,7 @@ from then on entries are dropped. A database that is only away for a while is no
 import atexit
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from time import monotonic
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -21,6 +21,10 @@ Then: TypeAlias = Callable[[RetinueError | None], None]
 
 Later: TypeAlias = Callable[[Callable[[], None]], object]
 """Calls what it is given, now or later."""
+
+
+Hold: TypeAlias = tuple[str, int]
+"""A top-level run, and the epoch at which this process works on it."""
 
 
 class Entry(NamedTuple):
@@ -233,10 +237,10 @@ class Writer:
     def _write(self, entries: list[Entry]) -> None:
         if not entries:
             return
-        others: dict[str, RunTakenOver] = {}
+        losses: dict[Hold, RunTakenOver] = {}
         while self.failure is None:
             try:
-                others = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
+                losses = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
                 self._loss = None
                 break
             except StoreLost as error:
@@ -247,48 +251,47 @@ class Writer:
                 self._give_up(error)
             except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
                 self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
-        for other in others.values():
-            self._on_failure(other)
+        for loss in losses.values():
+            self._on_failure(loss)
         for entry in entries:
             if entry.then is not None:
-                entry.then(others.get(entry.run, self.failure))
+                entry.then(losses.get((entry.run, entry.epoch), self.failure))
 
     def _give_up(self, failure: RetinueError) -> None:
         self.failure = failure
         self._on_failure(failure)
 
 
-def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[str, RunTakenOver]:
+def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[Hold, RunTakenOver]:
     """Write what may be written; gives the runs of which nothing may be, since another process has taken them over."""
     if starts := [entry.start for entry in entries if entry.start is not None]:
         connection.executemany(INSERT_RUN, starts)
-    runs = sorted({entry.run for entry in entries})
+    losses = losses_of(connection, {(entry.run, entry.epoch) for entry in entries}, store.locks_row)
+    written = [entry for entry in entries if (entry.run, entry.epoch) not in losses]
+    connection.executemany(INSERT_EVENT, [row for entry in written for row in entry.rows])
+    for entry in written:
+        for statement, values in entry.statements:
+            connection.execute(statement, values)
+    return losses
+
+
+def losses_of(connection: Connection, holds: Collection[Hold], locks_row: str = "") -> dict[Hold, RunTakenOver]:
+    """Those of `holds` that another process has taken over, with what to say of each."""
+    runs = sorted({run for run, _ in holds})
     query = f"SELECT run, epoch, owner FROM runs WHERE run IN ({', '.join('?' * len(runs))}) ORDER BY run"  # noqa: S608
-    now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query + store.locks_row, runs)}
-    others: dict[str, RunTakenOver] = {}
-    rows: list[Row] = []
-    statements: list[tuple[str, Sequence[object]]] = []
-    for entry in entries:
-        epoch, owner = now.get(entry.run, (None, ""))
-        if epoch == entry.epoch:
-            rows += entry.rows
-            statements += entry.statements
-        elif entry.run not in others:
-            others[entry.run] = _taken_over(entry.run, owner if epoch is not None else None)
-    connection.executemany(INSERT_EVENT, rows)
-    for statement, values in statements:
-        connection.execute(statement, values)
-    return others
-
-
-def _taken_over(run: str, owner: str | None) -> RunTakenOver:
-    if owner is None:
-        return RunTakenOver(f"Run `{run}` is no longer in the history.", detail={"run": run})
-    return RunTakenOver(
-        f"Run `{run}` was taken over by another process ({owner or 'without a name'}).",
-        hint=f"Follow it there: retinue runs follow {run}",
-        detail={"run": run, "owner": owner},
-    )
+    now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query + locks_row, runs)}
+    losses: dict[Hold, RunTakenOver] = {}
+    for run, epoch in holds:
+        present_epoch, owner = now.get(run, (None, ""))
+        if present_epoch is None:
+            losses[run, epoch] = RunTakenOver(f"Run `{run}` is no longer in the history.", detail={"run": run})
+        elif present_epoch != epoch:
+            losses[run, epoch] = RunTakenOver(
+                f"Run `{run}` was taken over by another process ({owner or 'without a name'}).",
+                hint=f"Follow it there: retinue runs follow {run}",
+                detail={"run": run, "owner": owner},
+            )
+    return losses
 
 
 class _Job(Generic[T]):
