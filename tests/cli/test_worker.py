@@ -219,7 +219,7 @@ def test_a_run_that_cannot_be_read_keeps_no_other_from_being_run(site: Path, ret
     assert calls(site) == ["mason", "roofer"]
 
 
-@pytest.mark.requirement("K36")
+@pytest.mark.requirement("H30", "K36")
 def test_a_person_says_of_a_run_in_the_background_what_follows_an_answer_that_breaks_the_contract(
     site: Path, retinue: Give
 ) -> None:
@@ -227,7 +227,9 @@ def test_a_person_says_of_a_run_in_the_background_what_follows_an_answer_that_br
     (site / "count.json").write_text(json.dumps(plan), encoding="utf-8")
     run = retinue("run", "--detach", "--plan", "count.json").out.strip()
     assert f"{run}  waits for an answer" in retinue("worker", "--burst").err
-    assert "retry" in retinue("runs", "show", run).err
+    assert "(retry, skip, abort)" in retinue("runs", "show", run).err
+    log = (Path(os.environ["RETINUE_STATE_DIR"]) / "faults.production.jsonl").read_text(encoding="utf-8")
+    assert {json.loads(line)["error_type"] for line in log.splitlines()} == {"output_invalid"}
     (site / "mended").touch()
     assert retinue("runs", "answer", run, "retry").code == 0
     assert retinue("worker", "--burst").code == 0

@@ -7,17 +7,19 @@ import time
 from pathlib import Path
 from typing import Final
 
+from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo_err, plural, safe
 from retinue.cli.recorded_run import open_journal, plan_in
 from retinue.cli.runs import open_again
 from retinue.cli.session import Invocation, invocation_in, open_engine
-from retinue.cli.settings import find_root
+from retinue.cli.settings import find_root, settings_of
 from retinue.engine.blocking import in_thread
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.journal_reader import ToDo
 from retinue.errors import InvalidInput, RetinueError, Unavailable
+from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.present.numbers import format_duration
 
@@ -29,7 +31,7 @@ _MOST_DEATHS: Final = 5
 def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool) -> None:
     """Take detached runs from the queue and run them, until it is stopped."""
     places = tuple(dict.fromkeys(str(find_root(folder)) for folder in workspaces or (None,)))
-    with open_journal() as journal:
+    with open_journal() as journal, fault_log(settings_of(None)):
         asyncio.run(_QueueWorker(journal, places, at_once).work(grace, burst=burst))
 
 
@@ -151,11 +153,17 @@ class _QueueWorker:
         engine = orchestrator.engine
         if not isinstance(engine, InProcessEngine):  # `open_engine` opens no other
             return
-        began_s = time.monotonic()
+        began_s, since_ns = time.monotonic(), time.time_ns()
         try:
             await engine.resume(run)
             echo_err(f"{safe(run)}  {safe((await engine.get(run)).label)}")
-            result = await engine.wait_here(run)
+            log_task = asyncio.create_task(log_faults(engine, run, command="run", since_ns=since_ns))
+            try:
+                result = await engine.wait_here(run)
+                if result is not None:
+                    await log_task
+            finally:
+                log_task.cancel()
         except InvalidInput:  # another worker was quicker
             return
         except RetinueError as error:
