@@ -147,9 +147,12 @@ def test_a_name_that_is_no_text_is_no_run(retinue: Give, village: Path) -> None:
 def test_a_row_whose_id_is_no_text_is_left_out_of_the_statistics(retinue: Give, village: Path, home: Path) -> None:
     retinue("run", "--plan", "plan.json")
     with closing(sqlite3.connect(home / "state" / "journal.sqlite3")) as connection, connection:
-        copied = "INSERT INTO events SELECT {}, attempt, kind, at_ns, body FROM events WHERE run NOT LIKE '%:%' {}"
-        connection.execute(copied.format("x'ff', sequence, node", ""))
-        connection.execute(copied.format("run, 5000, x'ff'", "AND kind = 'finished' LIMIT 1"))
+        connection.executescript(
+            "CREATE TEMP TABLE copied AS SELECT * FROM runs WHERE parent IS NULL; UPDATE copied SET run = x'ff';"
+            "INSERT INTO runs SELECT * FROM copied;"
+            "INSERT INTO facts SELECT x'ff', child, sequence, node, kind, body FROM facts WHERE child = '';"
+            "INSERT INTO facts SELECT run, child, 5000, x'ff', kind, body FROM facts WHERE child = '' LIMIT 1;"
+        )
     assert retinue("stats", "--json").data["runs"]["calls"] == 1
     assert "damaged" in retinue("runs", "list").out
 

@@ -195,7 +195,7 @@ def test_a_history_that_cannot_be_written_is_a_warning(retinue: Give, team: Path
     (home / "state" / "journal.sqlite3").mkdir(parents=True)
     said = retinue("run", "sing a loud song")
     assert (said.code, said.out) == (0, "- song: sing a loud song\n")
-    assert "warning: The history is not recorded" in said.err
+    assert "warning: History is not recorded" in said.err
     assert "run " not in said.err.splitlines()[0]
 
 

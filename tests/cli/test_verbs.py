@@ -38,7 +38,7 @@ def arguments_of(function: Callable[..., Any], names: set[str]) -> tuple[set[str
 @pytest.mark.parametrize("command", [*commands()], ids=lambda command: command.name)
 def test_code_takes_exactly_the_options_of_its_declaration(command: click.Command) -> None:
     assert command.callback is not None
-    names, target = arguments_of(command.callback, {str(each.name) for each in command.params})
+    names, target = arguments_of(command.callback, {str(each.name) for each in command.params if each.expose_value})
     if target:  # else the code is in `verbs` itself
         inspect.signature(code(target)).bind(**dict.fromkeys(names))
 

@@ -169,13 +169,11 @@ class InProcessEngine:
         if self._queues:
             await self._ask_journal(lambda journal: journal.begin_once(history, queued=True))
         elif run is None:
-            committed = self._open_loop.create_future()
-            if self.journal is None:
-                committed.set_result(None)
-            else:
+            if self.journal is not None:
+                committed = self._open_loop.create_future()
                 self.journal.begin(history, lambda _: self.in_loop(partial(_settle, committed)))
-            self._launch(self._live(history))
-            await committed
+                await committed
+            self._launch(self._live(history))  # last, so that its caller has the id before an agent may block the loop
         else:
             async with self._changing:  # so that a second start of the same run finds the first
                 if self._runs.get(run) is None and await self._begin_once(history):

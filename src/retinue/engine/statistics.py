@@ -187,7 +187,7 @@ def read_facts(
     starts = {
         root: (started_ns, _text(_members(body).get("label")) or "")
         for root, started_ns, body in connection.execute(f"{_STARTS} WHERE {condition} {_IN_ORDER}", values)
-        if isinstance(started_ns, int)
+        if isinstance(root, str) and isinstance(started_ns, int)
     }
     rows = connection.execute(f"{_FACTS} WHERE {condition} {_IN_ORDER}, child, sequence", values).fetchall()
     runs_with_facts = {(root, child) for root, child, *_ in rows}
@@ -197,6 +197,8 @@ def read_facts(
     callees: dict[str, set[str]] = defaultdict(set)
     damaged = 0
     for root, child, node, is_inside, text in rows:
+        if root not in starts:  # its id is no text, or it began just now
+            continue
         name = f"{root}{CHILD}{child}" if child else root
         facts = _members(text)
         agent = facts.get("agent")
@@ -211,7 +213,7 @@ def read_facts(
             was_stopped = facts.get("outcome") == "canceled" and facts.get("duration_ns") is None
             if agent != node or not was_stopped:
                 calls.append(_call(name, node, facts, callees[name]))
-        elif not node and not child and root in starts:
+        elif not node and not child:
             started_ns, label = starts[root]
             tokens = _object(facts.get("tokens"))
             ends[root] = RunFacts(
