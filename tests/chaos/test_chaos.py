@@ -57,12 +57,30 @@ def nursery() -> Iterator[Nursery]:
     nursery.process.communicate()
 
 
-def kill_twice(nursery: Nursery, kind: str, place: Path, broken: str = "") -> Checker:
-    """Run the plan, kill its process, kill the one that goes on, and let a third one end it."""
+def wait_for_work(place: Path, size: int) -> None:
+    """Wait until more than `size` bytes tell of what was done, on a busy machine too."""
+    end_s = time.monotonic() + 5
+    while size_of_work(place) <= size and time.monotonic() < end_s:
+        time.sleep(0.002)
+
+
+def size_of_work(place: Path) -> int:
+    effects = place / "effects"
+    return effects.stat().st_size if effects.exists() else 0
+
+
+def kill_twice(nursery: Nursery, kind: str, place: Path, broken: str = "", *, at_work: bool = False) -> Checker:
+    """Run the plan, kill its process, kill the one that goes on, and let a third one end it.
+
+    With `at_work` each is killed soon after it has begun to work, else at any moment.
+    """
     checker = Checker(place)
     for _ in range(2):
+        before = size_of_work(place)
         process = nursery.start(kind, place, broken)
-        time.sleep(random.random() * 0.25)
+        if at_work:
+            wait_for_work(place, before)
+        time.sleep(random.random() * (0.02 if at_work else 0.25))
         os.kill(process, signal.SIGKILL)
         nursery.wait()
         checker.look()
@@ -76,7 +94,8 @@ def wake_late(nursery: Nursery, kind: str, place: Path, broken: str = "") -> Che
     """Stop a process, let another one take over as if it were dead, and wake it meanwhile."""
     checker = Checker(place)
     sleeper = nursery.start(kind, place, broken)
-    time.sleep(0.05 + random.random() * 0.1)
+    wait_for_work(place, 0)
+    time.sleep(random.random() * 0.1)
     os.kill(sleeper, signal.SIGSTOP)
     for lock in place.glob("*.owners/*"):
         lock.unlink()  # what tells that it lives
@@ -94,7 +113,7 @@ def test_whenever_a_process_is_killed_the_next_one_goes_on(kind: str, nursery: N
     epochs: list[int] = []
     for number in range(KILLS // 2):
         (place := tmp_path / str(number)).mkdir()
-        checker = kill_twice(nursery, kind, place)
+        checker = kill_twice(nursery, kind, place, at_work=number % 2 == 0)
         assert checker.faults == []
         epochs.append(checker.epoch)
     assert 3 in epochs  # the one that went on was killed as well

@@ -633,9 +633,9 @@ class InProcessEngine:
             if self.journal is not None:
                 self.journal.unwatch(self.look_for_mail)
             return
-        runs, holds = [run.run for run in live], [(run.run, run.log.history.epoch) for run in live]
+        runs, claims = [run.run for run in live], [(run.run, run.log.history.epoch) for run in live]
         with suppress(RetinueError):
-            for loss in await self._ask_journal(lambda journal: journal.losses(holds)):
+            for loss in await self._ask_journal(lambda journal: journal.losses(claims)):
                 self._fence(loss)
             for mail in await self._ask_journal(lambda journal: journal.mail(runs)):
                 if (live := self._runs.get(mail.run)) is None or live.log.closed or live.log.silent:

@@ -39,7 +39,7 @@ from retinue.engine.store import (
     Store,
 )
 from retinue.engine.stores.sqlite import SqliteStore
-from retinue.engine.writer import Entry, Hold, Later, Then, Writer, losses_of
+from retinue.engine.writer import Claim, Entry, Later, Then, Writer, losses_of
 from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
@@ -293,13 +293,13 @@ class Journal:
 
         return self._read(read, [])
 
-    def losses(self, holds: Collection[Hold]) -> Collection[RunTakenOver]:
+    def losses(self, claims: Collection[Claim]) -> Collection[RunTakenOver]:
         """Which of these runs another process has taken over, though nothing was recorded of them since.
 
         Raises:
             RetinueError: The store cannot be read.
         """
-        return self._read(lambda reader: losses_of(reader.connection, holds).values(), ())
+        return self._read(lambda reader: losses_of(reader.connection, claims).values(), ())
 
     def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
         """The runs that a worker of `places` can go on with, the oldest first: from the queue, and those of the dead.

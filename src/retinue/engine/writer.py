@@ -23,7 +23,7 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 """Calls what it is given, now or later."""
 
 
-Hold: TypeAlias = tuple[str, int]
+Claim: TypeAlias = tuple[str, int]
 """A top-level run, and the epoch at which this process works on it."""
 
 
@@ -237,7 +237,7 @@ class Writer:
     def _write(self, entries: list[Entry]) -> None:
         if not entries:
             return
-        losses: dict[Hold, RunTakenOver] = {}
+        losses: dict[Claim, RunTakenOver] = {}
         while self.failure is None:
             try:
                 losses = self._store.transact(lambda connection: _write_entries(connection, self._store, entries))
@@ -262,26 +262,26 @@ class Writer:
         self._on_failure(failure)
 
 
-def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[Hold, RunTakenOver]:
+def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[Claim, RunTakenOver]:
     """Write what may be written; gives the runs of which nothing may be, since another process has taken them over."""
     if starts := [entry.start for entry in entries if entry.start is not None]:
         connection.executemany(INSERT_RUN, starts)
     losses = losses_of(connection, {(entry.run, entry.epoch) for entry in entries}, store.locks_row)
-    written = [entry for entry in entries if (entry.run, entry.epoch) not in losses]
-    connection.executemany(INSERT_EVENT, [row for entry in written for row in entry.rows])
-    for entry in written:
+    own_entries = [entry for entry in entries if (entry.run, entry.epoch) not in losses]
+    connection.executemany(INSERT_EVENT, [row for entry in own_entries for row in entry.rows])
+    for entry in own_entries:
         for statement, values in entry.statements:
             connection.execute(statement, values)
     return losses
 
 
-def losses_of(connection: Connection, holds: Collection[Hold], locks_row: str = "") -> dict[Hold, RunTakenOver]:
-    """Those of `holds` that another process has taken over, with what to say of each."""
-    runs = sorted({run for run, _ in holds})
+def losses_of(connection: Connection, claims: Collection[Claim], locks_row: str = "") -> dict[Claim, RunTakenOver]:
+    """Those of `claims` that another process has taken over, with what to say of each."""
+    runs = sorted({run for run, _ in claims})
     query = f"SELECT run, epoch, owner FROM runs WHERE run IN ({', '.join('?' * len(runs))}) ORDER BY run"  # noqa: S608
     now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query + locks_row, runs)}
-    losses: dict[Hold, RunTakenOver] = {}
-    for run, epoch in holds:
+    losses: dict[Claim, RunTakenOver] = {}
+    for run, epoch in claims:
         present_epoch, owner = now.get(run, (None, ""))
         if present_epoch is None:
             losses[run, epoch] = RunTakenOver(f"Run `{run}` is no longer in the history.", detail={"run": run})
