@@ -27,8 +27,6 @@ from retinue.errors import InvalidInput
 
 if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
-    from retinue.engine.journal import Journal
-    from retinue.engine.writer import Then
 
 _LOGGER: Final = logging.getLogger("retinue.runs")
 logging.getLogger("retinue").addHandler(logging.NullHandler())  # otherwise Python prints unhandled records to stderr
@@ -131,8 +129,7 @@ class Log:
             self._is_capped = True  # what is not recorded from here on is said once
             body, node, attempt = Message(f"More than {max_events:,} events: only ends are recorded."), "", 0
         event = Event(self.history.run, node, attempt, len(events) + 1, self._host.clock(), body)
-        if self._host.journal is not None:
-            event = self._write(self._host.journal, event, then)
+        event = self._write(event, then)
         events.append(event)
         log_event(event)
         if self._host.journal is None and then is not None:
@@ -140,9 +137,12 @@ class Log:
         if self._followers:
             self._wake()
 
-    def _write(self, journal: "Journal", event: Event, then: Callable[[Body], None] | None) -> Event:
-        """Write `event`, or what stands for it when it is no JSON data; gives what was written."""
-        on_commit: Then | None = None
+    def _write(self, event: Event, then: Callable[[Body], None] | None) -> Event:
+        """Write `event`, or what stands for it when it is no JSON data; gives what is recorded."""
+        journal = self._host.journal
+        if journal is None:
+            return event
+        on_commit: Callable[[object], None] | None = None
         if then is not None:
             self._uncommitted.append(event.sequence)
             on_commit = lambda _: self._host.in_loop(partial(self._hand_on, event, then))  # noqa: E731
