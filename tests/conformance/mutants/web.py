@@ -74,7 +74,7 @@ class Limits:
     """
 
     body: int | None = 2**20
-    wait_s: float | None = 0.4
+    wait_s: float | None = 1.5
     crowd: int = 1_000
 
 
