@@ -44,6 +44,7 @@ LOCKS: dict[str, tuple[str, ...]] = {
         "--extra=serve",
         "--extra=tickets",
         "--extra=web",
+        "--extra=workers",
         "--constraint=requirements/run.txt",
         "--constraint=requirements/build.txt",
     ),

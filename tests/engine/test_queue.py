@@ -1,6 +1,7 @@
 """Runs that any process may take: from the queue, from one that hands them over, after an answer, after a death."""
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
-from retinue.engine.journal import Journal
+from retinue.engine.journal import ANSWER_S, Journal
+from retinue.engine.store import RunTakenOver
 from retinue.errors import InvalidInput, Unavailable
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result
 
@@ -51,14 +53,14 @@ def test_a_run_in_the_queue_waits_for_a_worker_of_its_place_and_begins_there(tmp
                 assert (record.lifecycle, record.stalled) == ("submitted", False)
                 waiting = asyncio.create_task(engine.result(run))
                 assert there.to_do(["elsewhere"], 10) == []
-                assert [(each.run, each.attempts) for each in there.to_do(["shop"], 10)] == [(run, 0), ("mine", 0)]
+                assert there.to_do(["shop"], 10) == [run, "mine"]
                 assert len(there.to_do(["shop"], 1)) == 1
                 async with InProcessEngine(FLOWS, journal=there, place="shop") as worker:
                     await worker.resume(run)
                     assert (await worker.result(run)).data == [["a", "success", 1]]
                     assert [event.kind async for event in worker.events(run)] == ["started", "finished", "finished"]
                 assert (await waiting).data == [["a", "success", 1]]
-                assert [each.run for each in there.to_do(["shop"], 10)] == ["mine"]
+                assert there.to_do(["shop"], 10) == ["mine"]
                 await engine.cancel("mine")
                 assert (await engine.result("mine")).outcome == "canceled"
                 assert there.to_do(["shop"], 10) == []
@@ -83,7 +85,8 @@ def test_a_run_that_waits_for_people_is_let_go_of_and_goes_back_to_the_queue_whe
                     assert [each.run for each in await other.questions(run)] == [asker]
                     waiting = asyncio.create_task(other.result(run))
                     await other.answer(asker, Answer(question_id="q", value=7))
-                    assert [(each.run, each.attempts) for each in theirs.to_do(["shop"], 10)] == [(run, 0)]
+                    assert theirs.to_do(["shop"], 10) == [run]
+                    assert theirs.history(run).attempts == 0
                     await worker.resume(run)
                     assert (await waiting).data == 7
                     events = theirs.events(asker)
@@ -140,7 +143,8 @@ def test_what_runs_when_an_engine_closes_can_go_back_to_the_queue(tmp_path: Path
                 await happened(engine, run, "finished", "a")
         with at(tmp_path) as journal:
             assert journal.get(run).lifecycle == "submitted"
-            assert [(each.run, each.attempts) for each in journal.to_do(["shop"], 10)] == [(run, 0)]
+            assert journal.to_do(["shop"], 10) == [run]
+            assert journal.history(run).attempts == 0
             steps["a"], steps["b"] = gives("again"), gives(2)
             async with InProcessEngine(flows, journal=journal, place="shop") as engine:
                 await engine.resume(run)
@@ -158,12 +162,56 @@ def test_a_run_of_a_dead_worker_is_to_do_again_and_can_be_given_up(tmp_path: Pat
             with at(tmp_path) as journal:
                 assert journal.to_do(["shop"], 10) == []
                 died.close()  # what the system does for a process that dies
-                assert [(each.run, each.attempts) for each in journal.to_do(["shop"], 10)] == [(run, 1)]
+                assert journal.to_do(["shop"], 10) == [run]
+                assert journal.history(run).attempts == 1
                 async with InProcessEngine({}, journal=journal) as other:
                     await other.fail(run, Unavailable("Five workers have died at it."))
                     failed = await other.result(run)
                     assert (failed.outcome, failed.fault and failed.fault.code) == ("failed", "unavailable")
                     assert journal.to_do(["shop"], 10) == []
         died.close()
+
+    asyncio.run(main())
+
+
+def test_a_broker_is_told_of_a_run_once_and_again_when_it_goes_back_to_the_queue(tmp_path: Path) -> None:
+    async def main() -> None:
+        with at(tmp_path) as here, at(tmp_path) as there:
+            async with InProcessEngine(FLOWS, journal=here, place="shop", queues=True) as engine:
+                run = await engine.start("asks", {})
+            assert here.to_send("elsewhere", sent_before_ns=1, now_ns=10) == []
+            assert here.to_send("shop", sent_before_ns=1, now_ns=10) == [run]
+            assert there.to_send("shop", sent_before_ns=1, now_ns=11) == []
+            assert there.to_send("shop", sent_before_ns=11, now_ns=12) == [run]  # the message may have been lost
+            async with InProcessEngine(FLOWS, journal=here, place="shop", waits_for_answers=True, parks=True) as worker:
+                await worker.resume(run)
+                assert await worker.wait_here(run) is None
+                assert here.to_send("shop", sent_before_ns=2**62, now_ns=13) == []
+                there.answer(run, Answer(question_id="q", value=1))
+                assert here.to_send("shop", sent_before_ns=1, now_ns=14) == [run]
+
+    asyncio.run(main())
+
+
+def test_who_does_not_say_that_it_works_on_a_run_loses_it_and_who_blocks_its_loop_says_so(tmp_path: Path) -> None:
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with InProcessEngine({"flow": fan_out(lambda: {"b": hangs})}, journal=mine, place="shop") as engine:
+                run = await engine.start("flow", {})
+                await happened(engine, run, "started")
+                working = asyncio.create_task(engine.wait_here(run))
+                theirs.call_owner(run)
+                time.sleep(ANSWER_S + 0.5)  # noqa: ASYNC251 - the loop stands still, the process does not
+                with pytest.raises(InvalidInput, match="still running"):
+                    theirs.take_over(run)
+                mine.unwatch(engine.look_for_mail)  # nobody looks: the process is asleep
+                theirs.call_owner(run)
+                with pytest.raises(InvalidInput, match="still running"):
+                    theirs.take_over(run)
+                await asyncio.sleep(ANSWER_S + 0.5)
+                assert theirs.take_over(run) == 2
+                mine.watch(engine.look_for_mail)
+                with pytest.raises(RunTakenOver):
+                    await asyncio.wait_for(working, 30)
 
     asyncio.run(main())

@@ -34,6 +34,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "serve": ("anyio", "h11", "prometheus_client", "sse_starlette", "starlette", "uvicorn"),
     "tickets": ("gherkin",),
     "web": ("httpcore", "idna", "trafilatura"),
+    "workers": ("aio_pika", "taskiq", "taskiq_aio_pika"),
 }
 
 HEAVY = ("asyncio", "click", "jsonschema_rs", "pydantic", "rich", "ruamel", "sqlite3")
@@ -67,9 +68,10 @@ for extra in ["none", *json.loads(sys.argv[2])]:
         try:
             importlib.import_module(module.name)
         except Exception as error:
-            # A door is loaded by `retinue serve`, the SDK of A2A by `a2a_agent`, a database by `Journal`: they say
-            # what to install.
-            lazy = ("retinue.servers.", "retinue.agents.remote.a2a_exchange", "retinue.engine.stores.postgres")
+            # A door is loaded by `retinue serve`, the SDK of A2A by `a2a_agent`, a database by `Journal`, a broker by
+            # `retinue worker`: they say what to install.
+            engine = ("retinue.engine.rabbitmq", "retinue.engine.stores.postgres")
+            lazy = ("retinue.servers.", "retinue.agents.remote.a2a_exchange", *engine)
             is_lazy = module.name.startswith(lazy)
             if is_lazy and getattr(error, "name", "") in absent.blocked:
                 continue

@@ -14,6 +14,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "a2a": ("servers", "agents"),
     "google": ("servers", "agents"),  # protobuf, which the A2A SDK speaks
     "aiolimiter": ("engine",),
+    "aio_pika": ("engine",),
     "anyio": ("agents", "servers"),
     "boto3": ("llm",),
     "botocore": ("llm",),
@@ -53,6 +54,8 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "ruamel": ("agents",),
     "sse_starlette": ("servers",),
     "starlette": ("servers",),
+    "taskiq": ("engine",),
+    "taskiq_aio_pika": ("engine",),
     "trafilatura": ("tools",),
     "tree_sitter": ("tools",),
     "tree_sitter_go": ("tools",),

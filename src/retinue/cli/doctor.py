@@ -40,6 +40,7 @@ EXTRAS: Final = {
     "serve": "starlette",
     "tickets": "gherkin",
     "web": "trafilatura",
+    "workers": "taskiq_aio_pika",
 }
 """Each extra and a package that tells whether it is installed."""
 

@@ -72,6 +72,9 @@ KEYS: Final[Mapping[str, Key]] = {
     "run.store": Key(
         "text", "", "where the history is, if not on this computer: a URL or a file", for_projects=False, secret=True
     ),
+    "run.broker": Key(
+        "text", "", "RabbitMQ for `retinue worker`, if there is one: a URL", for_projects=False, secret=True
+    ),
     "run.fault_log": _user_key("switch", True, "write the faults of saved runs to a log as they happen"),
     "run.environment": _user_key(
         "text", "production", "whose log of faults: that of production, or that of tests", ("production", "test")

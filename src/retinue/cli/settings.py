@@ -118,7 +118,10 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
 
 _PREFIX: Final = "RETINUE_"
 _SUFFIXES: Final = {name.upper().replace(".", "_"): name for name in KEYS}
-_VARIABLES: Final = {f"{_PREFIX}{suffix}": name for suffix, name in _SUFFIXES.items()} | {"RETINUE_STORE": "run.store"}
+_VARIABLES: Final = {f"{_PREFIX}{suffix}": name for suffix, name in _SUFFIXES.items()} | {
+    "RETINUE_STORE": "run.store",
+    "RETINUE_BROKER": "run.broker",
+}
 
 
 def _project_file(project: Path, findings: list[Finding]) -> tuple[Path, dict[str, Any]]:

@@ -64,6 +64,7 @@ def run() -> None:
     help="How long runs may go on when it is stopped. [default: 10s]",
 )
 @click.option("--burst", is_flag=True, help="Stop when nothing is left to do.")
+@click.option("--broker", metavar="URL", help="RabbitMQ, which shares runs out among workers on several machines.")
 @options.store_option
 @implemented_by("worker:work")
 def worker() -> None:
@@ -75,6 +76,7 @@ def worker() -> None:
     \b
       retinue run --detach "what changed last week?"
       retinue worker --at-once 8
+      retinue worker --store postgresql://db.example/retinue --broker amqp://mq.example
     """
 
 

@@ -14,31 +14,55 @@ from retinue.cli.runs import open_again
 from retinue.cli.session import Invocation, invocation_in, open_engine
 from retinue.cli.settings import find_root, settings_of
 from retinue.engine.blocking import in_thread
+from retinue.engine.dispatch import Dispatch
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
-from retinue.engine.journal import Journal
-from retinue.engine.journal_reader import ToDo
-from retinue.errors import InvalidInput, RetinueError, Unavailable
+from retinue.engine.journal import ANSWER_S, Journal
+from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unavailable
 from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.present.numbers import format_duration
 
 _POLL_S: Final = 1.0
 """How often the queue is looked at when nothing tells of a change."""
+_SEND_AGAIN_NS: Final = 5_000_000_000
+"""When no message waits, one that was sent so long ago and still is not begun was lost."""
 _MOST_DEATHS: Final = 5
 
 
-def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool) -> None:
+def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool, broker: str | None) -> None:
     """Take detached runs from the queue and run them, until it is stopped."""
     places = tuple(dict.fromkeys(str(find_root(folder)) for folder in workspaces or (None,)))
-    with open_journal() as journal, fault_log(settings_of(None)):
-        asyncio.run(_QueueWorker(journal, places, at_once).work(grace, burst=burst))
+    settings = settings_of(None)
+    url = settings.get("run.broker", broker)
+    with open_journal() as journal, fault_log(settings):
+        asyncio.run(_work(journal, places, url, at_once=at_once, grace_s=grace, burst=burst))
+
+
+async def _work(
+    journal: Journal, places: tuple[str, ...], url: str, *, at_once: int, grace_s: float, burst: bool
+) -> None:
+    dispatch: Dispatch | None = None
+    if url:
+        try:
+            from retinue.engine.rabbitmq import RabbitDispatch  # optional
+        except ImportError as error:
+            raise NotInstalled(
+                "The package `taskiq-aio-pika` is not installed, and a broker is used through it.",
+                hint="install `retinue[workers]`",
+            ) from error
+        dispatch = RabbitDispatch(url, places, at_once=at_once)
+    await _QueueWorker(journal, places, at_once, dispatch).work(grace_s, burst=burst)
 
 
 class _QueueWorker:
-    def __init__(self, journal: Journal, places: tuple[str, ...], at_once: int) -> None:
+    """Takes runs of `places`: from a broker's messages, or without one from the journal itself."""
+
+    def __init__(self, journal: Journal, places: tuple[str, ...], at_once: int, dispatch: Dispatch | None) -> None:
         self._journal, self._places, self._at_once = journal, places, at_once
+        self._dispatch, self._trouble = dispatch, ""
         self._stack = contextlib.AsyncExitStack()
+        self._opening = asyncio.Lock()
         self._orchestrators: dict[Invocation, Orchestrator] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
@@ -55,12 +79,15 @@ class _QueueWorker:
 
         folders = ", ".join(safe(place) for place in self._places)
         echo_err(f"Taking runs of {folders}, {self._at_once} at once. Stop with Ctrl-C.")
+        if self._dispatch is not None:
+            await self._dispatch.open(self._job)
         self._journal.watch(wake)
         try:
             async with self._stack:
                 while not self._stop.is_set():
                     self._wake.clear()
-                    if not await self._take() and burst and not self._tasks:
+                    is_something_there = await (self._send(self._dispatch) if self._dispatch else self._take())
+                    if burst and not is_something_there and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), _POLL_S)
@@ -73,6 +100,8 @@ class _QueueWorker:
             self._journal.unwatch(wake)
             for task in self._tasks.values():
                 task.cancel()
+            if self._dispatch is not None:
+                await self._dispatch.close()
 
     def _on_signal(self) -> None:
         self._stop.set()
@@ -86,55 +115,82 @@ class _QueueWorker:
         for run in await in_thread(self._journal.to_do, self._places, limit):
             if len(self._tasks) == self._at_once or self._stop.is_set():
                 break
-            if run.run in self._tasks or run.run in self._unreadable:
-                continue
-            taken_any = True
-            if (orchestrator := await self._ready(run)) is not None:
-                task = asyncio.create_task(self._drive(run.run, orchestrator))
-                self._tasks[run.run] = task
-                task.add_done_callback(lambda _, run=run.run: self._on_done(run))
+            if run not in self._tasks and run not in self._unreadable:
+                taken_any = True
+                self._begin(run)
         return taken_any
+
+    async def _send(self, dispatch: Dispatch) -> bool:
+        """Tell the broker of what there is to do; says whether there was anything."""
+        journal, trouble = self._journal, ""
+        try:
+            for place in self._places:
+                now_ns = time.time_ns()
+                before_ns = now_ns - _SEND_AGAIN_NS if await dispatch.is_idle(place) else 1
+                while runs := await in_thread(journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns):
+                    for run in runs:
+                        await dispatch.send(run, place)
+        except Unavailable as error:  # what was not sent is sent later
+            trouble = f"{error.message} What runs goes on; no run is begun before it is back."
+        if trouble != self._trouble:
+            echo_err(trouble or "The broker is back.")
+        self._trouble = trouble
+        return len(await in_thread(journal.to_do, self._places, 1 + len(self._unreadable))) > len(self._unreadable)
+
+    async def _job(self, run: str) -> bool:
+        """Go on with `run`, since a message says so."""
+        if self._stop.is_set():
+            return False
+        if run not in self._tasks and run not in self._unreadable:
+            await asyncio.wait([self._begin(run)])
+        return True
+
+    def _begin(self, run: str) -> asyncio.Task[None]:
+        task = self._tasks[run] = asyncio.create_task(self._drive(run))
+        task.add_done_callback(lambda _: self._on_done(run))
+        return task
 
     def _on_done(self, run: str) -> None:
         del self._tasks[run]
         self._wake.set()
 
-    async def _ready(self, run: ToDo) -> Orchestrator | None:
-        """What `run` is to run with; None when it cannot be run, and has ended."""
-        try:
-            if run.attempts >= _MOST_DEATHS:
-                raise Unavailable(
-                    f"{run.attempts} workers have died while they worked on this run.",
-                    hint=f"See what it did last: retinue runs show {run.run} --events",
-                )
-            journal = self._journal
-            payload = (await in_thread(journal.history, run.run)).payload
-            plan = plan_in(payload, run.run)
-            options = (invocation_in(plan) or Invocation()).model_copy(update={"verb": "", "workspace": run.place})
-            key = Invocation.model_validate(options.model_dump())
+    async def _ready(self, run: str) -> Orchestrator:
+        """What `run` is to run with.
+
+        Raises:
+            RetinueError: It cannot be run.
+        """
+        journal = self._journal
+        history = await in_thread(journal.history, run)
+        if history.attempts >= _MOST_DEATHS:
+            raise Unavailable(
+                f"{history.attempts} workers have died while they worked on this run.",
+                hint=f"See what it did last: retinue runs show {run} --events",
+            )
+        plan = plan_in(history.payload, run)
+        options = (invocation_in(plan) or Invocation()).model_copy(update={"verb": "", "workspace": history.place})
+        key = Invocation.model_validate(options.model_dump())
+        async with self._opening:
             if (orchestrator := self._orchestrators.get(key)) is None:
-                project = open_again(options, Path(run.place), quiet=True, as_json=False)
+                project = open_again(options, Path(history.place), quiet=True, as_json=False)
                 opened = open_engine(
                     project,
                     project.workspace,
-                    journal=self._journal,
+                    journal=journal,
                     model=project.default_tier("medium"),
-                    place=run.place,
+                    place=history.place,
                     waits_for_answers=True,
                     parks=True,
                     on_close="hand_over",
                 )
                 orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
-            children = await in_thread(journal.find, f"{run.run}{CHILD}", limit=-1)
-            payloads = [payload, *[(await in_thread(journal.history, child)).payload for child in children]]
-            if changed := dict.fromkeys(name for each in payloads for name in orchestrator.changed(each)):
-                raise Unavailable(
-                    f"{', '.join(f'`{name}`' for name in changed)} changed, or went, since this run began.",
-                    hint=f"Continue with what is there now: retinue runs resume {run.run} --accept-changes",
-                )
-        except RetinueError as error:
-            await self._give_up(run.run, error)
-            return None
+        children = await in_thread(journal.find, f"{run}{CHILD}", limit=-1)
+        payloads = [history.payload, *[(await in_thread(journal.history, child)).payload for child in children]]
+        if changed := dict.fromkeys(name for each in payloads for name in orchestrator.changed(each)):
+            raise Unavailable(
+                f"{', '.join(f'`{name}`' for name in changed)} changed, or went, since this run began.",
+                hint=f"Continue with what is there now: retinue runs resume {run} --accept-changes",
+            )
         return orchestrator
 
     async def _give_up(self, run: str, error: RetinueError) -> None:
@@ -149,13 +205,17 @@ class _QueueWorker:
             self._unreadable.add(run)
         echo_err(f"{safe(run)}  failed: {safe(error.message)}")
 
-    async def _drive(self, run: str, orchestrator: Orchestrator) -> None:
-        engine = orchestrator.engine
+    async def _drive(self, run: str) -> None:
+        try:
+            engine = (await self._ready(run)).engine
+        except RetinueError as error:
+            await self._give_up(run, error)
+            return
         if not isinstance(engine, InProcessEngine):  # `open_engine` opens no other
             return
         began_s, since_ns = time.monotonic(), time.time_ns()
         try:
-            await engine.resume(run)
+            await self._resume(engine, run)
             echo_err(f"{safe(run)}  {safe((await engine.get(run)).label)}")
             log_task = asyncio.create_task(log_faults(engine, run, command="run", since_ns=since_ns))
             try:
@@ -171,3 +231,18 @@ class _QueueWorker:
             return
         state = "waits for an answer" if result is None else str(result.outcome or result.lifecycle)
         echo_err(f"{safe(run)}  {state}, {format_duration(round((time.monotonic() - began_s) * 1e9))}")
+
+    async def _resume(self, engine: InProcessEngine, run: str) -> None:
+        """Go on with `run`; where a broker gave it away from a process that still has it, once that one is silent.
+
+        Raises:
+            InvalidInput: Another process works on it.
+        """
+        try:
+            await engine.resume(run)
+        except InvalidInput:
+            if self._dispatch is None:
+                raise
+            await in_thread(self._journal.call_owner, run)
+            await asyncio.sleep(ANSWER_S)
+            await engine.resume(run)

@@ -6,7 +6,9 @@ fails one (`writer.Writer`); reading is synchronous, and says exactly which run 
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from math import inf
 from pathlib import Path
+from time import monotonic
 from typing import Final, Self, TypeAlias, TypeVar
 
 from retinue.contract.event import (
@@ -24,7 +26,7 @@ from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
 from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, ToDo, storable
+from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
 from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
 from retinue.engine.store import (
@@ -43,6 +45,9 @@ from retinue.engine.writer import Claim, Entry, Later, Then, Writer, losses_of
 from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
+
+ANSWER_S: Final = 2.0
+"""How long a process has to say that it still works on a run."""
 
 _PAGE: Final = 500
 
@@ -72,8 +77,9 @@ class Journal:
             for listener in tuple(self.listeners):
                 listener(failure)
 
-        self._writer = Writer(self._store, notify, later)
+        self._writer = Writer(self._store, notify, self._answer_calls, later)
         self._lock = threading.Lock()
+        self._calls: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -152,13 +158,15 @@ class Journal:
             if (before := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
             record = self._reader(connection).record(run)
-            if before[2] == "working" and record.ended_ns is None and not record.stalled:
+            is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
+            if is_worked_on and not self._is_asleep(connection, run):
                 raise InvalidInput(
                     f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
             query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
             (last,) = connection.execute(query, (run,)).fetchone()
             epoch = before[0] + 1
+            connection.execute("DELETE FROM inbox WHERE run = ? AND kind = 'call'", (run,))
             connection.execute(
                 "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
                 " WHERE run = ?",
@@ -175,10 +183,10 @@ class Journal:
         """
         status, values = "'queued'", ()
         if parked:
-            is_answered = "EXISTS (SELECT 1 FROM inbox WHERE run = ? OR (run > ? AND run < ?))"
+            is_answered = "EXISTS (SELECT 1 FROM inbox WHERE kind <> 'call' AND (run = ? OR (run > ? AND run < ?)))"
             status = f"CASE WHEN {is_answered} THEN 'queued' ELSE 'input_required' END"
             values = (run, run + CHILD, run + AFTER_CHILD)
-        statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0 WHERE run = ?"  # noqa: S608 - ours
+        statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0, sent_ns = 0 WHERE run = ?"  # noqa: S608 - ours
         self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))
 
     def go_on(self, run: str, epoch: int) -> None:
@@ -301,13 +309,61 @@ class Journal:
         """
         return self._read(lambda reader: losses_of(reader.connection, claims).values(), ())
 
-    def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
+    # The queue
+
+    def to_do(self, places: Sequence[str], limit: int) -> Sequence[str]:
         """The runs that a worker of `places` can go on with, the oldest first: from the queue, and those of the dead.
 
         Raises:
             RetinueError: The store itself cannot be read.
         """
         return self._read(lambda reader: reader.to_do(places, limit), ())
+
+    def to_send(self, place: str, *, sent_before_ns: int, now_ns: int) -> Sequence[str]:
+        """Those of them that a broker is to be told of, which is recorded at once: at most 500.
+
+        Args:
+            place: Where they are to run.
+            sent_before_ns: Only those of which it was last told before then; 1 for those of which it never was.
+            now_ns: When it is told.
+
+        Raises:
+            RetinueError: The store cannot be read or written.
+        """
+        runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns), ())
+        if runs:
+            rows = [(now_ns, run) for run in runs]
+            self._writer.call(lambda connection: connection.executemany(_SENT, rows) and None)
+        return runs
+
+    def call_owner(self, run: str) -> None:
+        """Ask the process that works on `run` whether it does. One that does not say so in two seconds is asleep.
+
+        Then `take_over` takes its run. Waits for the disk.
+
+        Raises:
+            RetinueError: The store cannot be written.
+        """
+        values = (run, "call", self._store.owner(), "")
+        self._writer.call(lambda connection: connection.execute(_POST, values) and None)
+        self._calls[run] = monotonic()
+
+    def _is_asleep(self, connection: Connection, run: str) -> bool:
+        if monotonic() - self._calls.get(run, inf) < ANSWER_S:
+            return False
+        query = "SELECT 1 FROM inbox WHERE run = ? AND kind = 'call' AND question = ?"
+        return connection.execute(query, (run, self._store.owner())).fetchone() is not None
+
+    def _answer_calls(self) -> None:
+        """Say that this process works on its runs, to whoever asks. Called in the writer's thread.
+
+        So an agent that keeps the event loop to itself for a while does not make the process look asleep.
+        """
+        values = (self._store.owner(),)
+        with self._lock:
+            calls = self._store.read(lambda connection: connection.execute(f"SELECT 1 {_CALLS}", values).fetchone())
+        if calls is not None:
+            self._store.transact(lambda connection: connection.execute(f"DELETE {_CALLS}", values) and None)
 
     # Reading
 
@@ -571,7 +627,9 @@ _Statement: TypeAlias = tuple[str, Sequence[object]]
 _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
-_WAKE: Final = "UPDATE runs SET status = 'queued' WHERE run = ? AND status = 'input_required'"
+_WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
+_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ?"
+_CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
 _NEWEST: Final = (

@@ -46,19 +46,6 @@ class Mail(NamedTuple):
     reason: str = ""
 
 
-class ToDo(NamedTuple):
-    """A run that a worker can go on with.
-
-    Attributes:
-        place: Where it belongs.
-        attempts: How often a process has begun to work on it and died.
-    """
-
-    run: str
-    place: str
-    attempts: int
-
-
 class JournalReader:
     """What the rows of a journal say. Not for several threads at once.
 
@@ -126,19 +113,20 @@ class JournalReader:
             PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
         ]
 
-    def to_do(self, places: Sequence[str], limit: int) -> Sequence[ToDo]:
+    def to_do(self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1) -> Sequence[str]:
         """The runs of `places` that are in the queue, or whose process died, the oldest first."""
         query = (
-            "SELECT run, place, attempts, status, owner FROM runs WHERE place <> '' AND status <> 'ended'"
-            " AND status IN ('queued', 'working') AND format <= ? ORDER BY started_ns, run"
+            "SELECT run, place, status, owner FROM runs WHERE place <> '' AND status <> 'ended'"
+            " AND status IN ('queued', 'working') AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
         )
-        rows = [row for row in self._rows(query, RUN_FORMAT) if row[1] in places]
-        waiting: list[ToDo] = []
-        for run, place, attempts, status, owner in rows:
+        waiting: list[str] = []
+        for run, place, status, owner in self._rows(query, RUN_FORMAT, sent_before_ns):
+            if place not in places:
+                continue
             if status == "working" and owner not in self._alive:
                 self._alive[owner] = self._store.is_alive(owner, self.connection)
             if status == "queued" or not self._alive[owner]:
-                waiting.append(ToDo(run, place, attempts))
+                waiting.append(run)
             if len(waiting) == limit:
                 break
         return waiting
@@ -154,7 +142,7 @@ class JournalReader:
     def mail(self, run: str) -> Sequence[Mail]:
         """What other processes have left for `run` and its child runs."""
         rows = self._rows(
-            "SELECT run, kind, body FROM inbox WHERE run = ? OR (run > ? AND run < ?)",
+            "SELECT run, kind, body FROM inbox WHERE (run = ? OR (run > ? AND run < ?)) AND kind <> 'call'",
             run,
             run + CHILD,
             run + AFTER_CHILD,
@@ -250,7 +238,7 @@ class JournalReader:
         started_ns, body, *_ = self._start(run)
         try:
             start = read_object(_text(body))
-            (payload, epoch), *_ = self._rows("SELECT payload, epoch FROM runs WHERE run = ?", run)
+            (payload, *row), *_ = self._rows("SELECT payload, epoch, place, attempts FROM runs WHERE run = ?", run)
             events = list(self.events(run, 0, -1))
             for place, event in enumerate(events, 1):
                 if event.sequence != place:
@@ -269,7 +257,9 @@ class JournalReader:
                 labels=_labels(start),
                 events=events,
                 notes=[_note(_text(kind), _text(note)) for kind, note in notes],
-                epoch=_integer(epoch),
+                epoch=_integer(row[0]),
+                place=_text(row[1]),
+                attempts=_integer(row[2]),
             )
         except ParseError as error:
             raise self._damaged(run, error) from error

@@ -29,7 +29,7 @@ TABLES: Final = (
     # What a run was started with stands last, so that a list need not read it.
     """CREATE TABLE IF NOT EXISTS runs (
         run TEXT PRIMARY KEY, reversed TEXT NOT NULL, parent TEXT, started_ns INTEGER NOT NULL,
-        started_for TEXT NOT NULL, status TEXT NOT NULL, place TEXT NOT NULL, priority INTEGER NOT NULL,
+        started_for TEXT NOT NULL, status TEXT NOT NULL, place TEXT NOT NULL, sent_ns INTEGER NOT NULL,
         owner TEXT NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, format INTEGER NOT NULL,
         resumed_after INTEGER NOT NULL, body TEXT NOT NULL, payload TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS events (
@@ -57,6 +57,7 @@ TABLES: Final = (
     "CREATE INDEX IF NOT EXISTS tags_by_value ON tags (name, value)",
 )
 """A run's `status` is `queued`, `working`, `input_required` (nobody works on it until it is answered) or `ended`.
+`sent_ns` is when a broker was last told of it since it is in the queue.
 `tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
 
 INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"

@@ -61,17 +61,24 @@ class Writer:
         store: Where they go.
         on_failure: Called, in the writer's thread, with each failure, and with `RunTakenOver` for each run that another
             process has taken over.
+        on_change: Called there too, before who watches, when another process may have written.
         later: Calls what writes, in place of a thread.
 
     Attributes:
         failure: Why nothing is written any more, if so.
     """
 
-    def __init__(self, store: Store, on_failure: Callable[[RetinueError], None], later: Later | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_failure: Callable[[RetinueError], None],
+        on_change: Callable[[], None],
+        later: Later | None = None,
+    ) -> None:
         self.failure: RetinueError | None = None
         self._store = store
         self._later = later
-        self._on_failure = on_failure
+        self._on_failure, self._on_change = on_failure, on_change
         self._watchers: set[Callable[[], None]] = set()
         self._looked_s = 0.0
         self._loss: StoreLost | None = None
@@ -104,6 +111,8 @@ class Writer:
         if on_change not in self._watchers:
             self._watchers = {*self._watchers, on_change}
             self._wake.set()  # so that it no longer waits for entries alone
+            if self._thread is None and self._later is None:
+                self._start()
 
     def unwatch(self, on_change: Callable[[], None]) -> None:
         """End that."""
@@ -203,10 +212,12 @@ class Writer:
             return
         self._looked_s = now_s
         try:
-            has_changed = self._store.has_changed()
+            if not self._store.has_changed():
+                return
+            self._on_change()
         except RetinueError:  # the next entry that is to be written tells
             return
-        for on_change in self._watchers if has_changed else ():
+        for on_change in self._watchers:
             on_change()
 
     def _drain(self) -> None:

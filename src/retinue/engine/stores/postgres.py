@@ -135,10 +135,10 @@ class PostgresStore:
     def has_changed(self) -> bool:
         """See `Store`. Once a second it says so anyway."""
         connection, is_due = self._writing, monotonic() - self._looked_s > 1
-        if connection is None or (connection.closed and not is_due):
-            return False
         try:
-            if connection.closed:
+            if connection is None or connection.closed:
+                if not is_due:
+                    return False
                 connection = self._open_to_write()
             notices = list(connection.notifies(timeout=0))
         except psycopg.Error as error:

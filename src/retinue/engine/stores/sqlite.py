@@ -97,9 +97,14 @@ class SqliteStore:
 
     def has_changed(self) -> bool:
         """See `Store`."""
-        if self._writing is None:
-            return False
-        before, self._version = self._version, self._writing.execute("PRAGMA data_version").fetchone()[0]
+        try:
+            if self._writing is None:
+                if not self.exists():
+                    return False
+                self._writing = open_to_write(self._path)
+            before, self._version = self._version, self._writing.execute("PRAGMA data_version").fetchone()[0]
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(self._path, error) from error
         return before != self._version
 
     def owner(self) -> str:

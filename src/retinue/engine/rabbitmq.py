@@ -1,0 +1,136 @@
+"""RabbitMQ, through taskiq: a quorum queue for each place, and one task, to go on with a run."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+from urllib.parse import urlsplit
+
+from aio_pika.exceptions import AuthenticationError, ProbableAuthenticationError
+from taskiq import AcknowledgeType, Context, TaskiqDepends
+from taskiq.kicker import AsyncKicker
+from taskiq.receiver import Receiver
+from taskiq_aio_pika import AioPikaBroker, Exchange, Queue
+
+from retinue.engine.dispatch import Job
+from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
+
+T = TypeVar("T")
+
+_HEARTBEAT_S: Final = 5
+"""The broker takes a worker that is silent for two or three of them for dead."""
+
+_TASK: Final = "go_on"
+_PAUSE_S: Final = 1.0
+_TIMEOUT_S: Final = 5.0
+_DELIVERIES: Final = 20
+"""After so many a message goes to the queue `retinue.dead`. Long before, the journal says that its run has failed."""
+
+
+class RabbitDispatch:
+    """See `Dispatch`.
+
+    Args:
+        url: `amqp://user:password@host:port/virtual-host`, or `amqps://`.
+        places: Where runs are taken from.
+        at_once: How many.
+
+    Raises:
+        InvalidInput: The URL cannot be read.
+    """
+
+    def __init__(self, url: str, places: Sequence[str], *, at_once: int) -> None:
+        failure = InvalidInput("The URL of the broker cannot be read.", hint="Write `amqp://USER:PASSWORD@HOST:PORT/`.")
+        try:
+            scheme, host, port, path = (parts := urlsplit(url)).scheme, parts.hostname, parts.port, parts.path
+        except ValueError:
+            raise failure from None
+        if scheme not in {"amqp", "amqps"} or not host:
+            raise failure
+        self._address = f"{scheme}://{host}:{port or 5672}{path}"
+        self._queues = {place: _queue_of(place) for place in places}
+        self._at_once = at_once
+        self._broker = AioPikaBroker(
+            url,
+            qos=at_once,
+            exchange=Exchange("retinue"),
+            task_queues=list(self._queues.values()),
+            dead_letter_queue=Queue(name="retinue.dead"),
+            heartbeat=_HEARTBEAT_S,
+            reconnect_interval=_PAUSE_S,
+        )
+        self._broker.is_worker_process = True
+        self._stop = asyncio.Event()
+        self._listening: asyncio.Task[None] | None = None
+
+    async def open(self, job: Job) -> None:
+        """See `Dispatch`."""
+
+        async def go_on(run: str, context: Annotated[Context, TaskiqDepends()]) -> None:
+            if await job(run):
+                await context.ack()
+
+        for name in ("taskiq", "aio_pika", "aiormq"):  # the worker says what a person has to know
+            logging.getLogger(name).addHandler(logging.NullHandler())
+            logging.getLogger(name).propagate = False
+        self._broker.register_task(go_on, task_name=_TASK, ack_type=AcknowledgeType.MANUAL)
+        await self._ask(self._broker.startup())
+        self._listening = asyncio.create_task(self._listen())
+
+    async def send(self, run: str, place: str) -> None:
+        """See `Dispatch`."""
+        kicker = AsyncKicker[[str], None](_TASK, self._broker, {"queue_name": self._queues[place].name})
+        await self._ask(kicker.kiq(run))
+
+    async def is_idle(self, place: str) -> bool:
+        """See `Dispatch`."""
+
+        async def waiting() -> int | None:
+            channel = self._broker.write_channel
+            if channel is None:
+                raise self._away_error()
+            underlay = await channel.get_underlay_channel()
+            return (await underlay.queue_declare(self._queues[place].name, passive=True)).message_count
+
+        return not await self._ask(waiting())
+
+    async def close(self) -> None:
+        """See `Dispatch`."""
+        self._stop.set()
+        if self._listening is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+        await self._ask(self._broker.shutdown())
+
+    async def _listen(self) -> None:
+        """Take messages, again and again: the libraries make a lost connection anew, but not every closed channel."""
+        while not self._stop.is_set():
+            try:
+                await Receiver(self._broker, max_async_tasks=self._at_once, run_startup=False).listen(self._stop)
+            except Exception as error:  # noqa: BLE001 - whatever they raise, messages must be taken once they can be
+                logging.getLogger(__name__).info("The broker is away: %s", error)
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _ask(self, doing: Awaitable[T]) -> T:
+        """What `doing` gives, unless the broker is away."""
+        failure: RetinueError  # raised outside of `except`: the words of the libraries hold the URL, and its password
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                return await doing
+        except (AuthenticationError, ProbableAuthenticationError):
+            hint = "Check user, password and virtual host in its URL."
+            failure = AccessDenied(f"The broker at {self._address} does not let us in.", hint=hint)
+        except Exception:  # noqa: BLE001 - three libraries have no word in common for this
+            failure = self._away_error()
+        raise failure
+
+    def _away_error(self) -> Unavailable:
+        hint = "Check host and port in its URL, and that it runs; what is in the queue waits for it."
+        return Unavailable(f"The broker at {self._address} cannot be reached.", hint=hint)
+
+
+def _queue_of(place: str) -> Queue:
+    digest = blake2b(place.encode(), digest_size=6).hexdigest()
+    return Queue(name=f"retinue.{Path(place).name[:40]}.{digest}", arguments={"x-delivery-limit": _DELIVERIES})
