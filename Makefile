@@ -93,6 +93,12 @@ deep: $(VENV)/.dev ## search much longer for what breaks a law (ARGS=tests/diale
 	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(or $(ARGS),-m deep)
 	@test -n "$(ARGS)" || RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/dialects tests/contract
 
+.PHONY: test-distributed
+test-distributed: $(VENV)/.dev ## run workers on a real RabbitMQ and PostgreSQL (installs Debian's rabbitmq-server as root)
+	@[ -x /usr/lib/rabbitmq/bin/rabbitmq-server ] || { apt-get update -qq && apt-get install -y -qq rabbitmq-server; } \
+		>/dev/null 2>&1 || { echo "RabbitMQ is needed: install the package rabbitmq-server, or be root on Debian." >&2; exit 1; }
+	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto tests/cli/test_distributed.py $(ARGS)
+
 .PHONY: chaos
 chaos: $(VENV)/.dev ## kill real processes 200 times, and judge what they leave (KILLS=1000 for longer)
 	@RETINUE_CHAOS_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest --quiet tests/chaos $(ARGS)

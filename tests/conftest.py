@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from tests import forkserver
 from tests.leftovers import end_leftovers
 from tests.postgres import Postgres, running_server
+from tests.rabbitmq import RabbitMQ, running_broker
 from tests.quick import QuickRun
 
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
@@ -73,6 +74,13 @@ def nothing_left_alive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     forkserver.stop()
     left = end_leftovers(tmp_path_factory.getbasetemp())
     assert not left, "These processes, started by tests, were still alive at the end:\n" + "\n".join(left)
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[RabbitMQ]:
+    """A real RabbitMQ, started by the first test that needs it."""
+    with running_broker() as node:
+        yield node
 
 
 @pytest.fixture(scope="session")

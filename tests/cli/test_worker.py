@@ -21,6 +21,8 @@ from tests.cli.conftest import Give
 AGENTS = '''"""Agents that note when they are called."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import retinue
@@ -60,6 +62,13 @@ async def painter(task: str, run: retinue.RunContext) -> str:
     note("painter")
     colour = await run.ask(retinue.Question(id="colour", text="Which colour?"))
     return f"a wall painted {colour.value}"
+
+
+@retinue.agent
+async def bomb(task: str) -> str:
+    """Digs holes. Use when a hole must be dug. Returns the hole."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "a hole"
 '''
 
 

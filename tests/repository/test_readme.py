@@ -42,7 +42,7 @@ def blocks(page: str) -> Iterator[tuple[str, str, str]]:
 
 def steady(printed: str) -> str:
     """What is printed, without what differs from run to run: durations, ids, and progress, which slow runs tell."""
-    printed = re.sub(r"^ +\d+\.\d s  .*\n", "", printed, flags=re.MULTILINE)
+    printed = re.sub(r"^ +\d+(?:\.\d)? s  .*\n", "", printed, flags=re.MULTILINE)
     printed = re.sub(r"\b\d+(?:\.\d+)? (?:ms|s)\b", "N s", printed)
     return re.sub(r"\brun [0-9a-z]{16}\b", "run ID", printed).strip()
 

@@ -76,7 +76,7 @@ def worker() -> None:
     \b
       retinue run --detach "what changed last week?"
       retinue worker --at-once 8
-      retinue worker --store postgresql://db.example/retinue --broker amqp://mq.example
+      retinue worker --store postgresql://db.example/runs --broker amqp://mq.example
     """
 
 

@@ -77,12 +77,12 @@ class _QueueWorker:
         def wake() -> None:
             loop.call_soon_threadsafe(self._wake.set)
 
-        folders = ", ".join(safe(place) for place in self._places)
-        echo_err(f"Taking runs of {folders}, {self._at_once} at once. Stop with Ctrl-C.")
-        if self._dispatch is not None:
-            await self._dispatch.open(self._job)
         self._journal.watch(wake)
         try:
+            if self._dispatch is not None:
+                await self._dispatch.open(self._job)
+            folders = ", ".join(safe(place) for place in self._places)
+            echo_err(f"Taking runs of {folders}, {self._at_once} at once. Stop with Ctrl-C.")
             async with self._stack:
                 while not self._stop.is_set():
                     self._wake.clear()
@@ -224,7 +224,9 @@ class _QueueWorker:
                     await log_task
             finally:
                 log_task.cancel()
-        except InvalidInput:  # another worker was quicker
+        except InvalidInput as error:
+            if self._dispatch is not None:  # otherwise another worker was quicker, which is nothing to say
+                echo_err(f"{safe(run)}  {safe(error.message)}")
             return
         except RetinueError as error:
             echo_err(f"{safe(run)}  {safe(error.message)}")

@@ -46,7 +46,7 @@ from retinue.errors import InvalidInput, NotInstalled, RetinueError
 
 T = TypeVar("T")
 
-ANSWER_S: Final = 2.0
+ANSWER_S: Final = 1.0
 """How long a process has to say that it still works on a run."""
 
 _PAGE: Final = 500
@@ -333,11 +333,11 @@ class Journal:
         runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns), ())
         if runs:
             rows = [(now_ns, run) for run in runs]
-            self._writer.call(lambda connection: connection.executemany(_SENT, rows) and None)
+            self._writer.call(lambda connection: connection.executemany(_MARK_SENT, rows) and None)
         return runs
 
     def call_owner(self, run: str) -> None:
-        """Ask the process that works on `run` whether it does. One that does not say so in two seconds is asleep.
+        """Ask the process that works on `run` whether it does. One that does not say so within a second is asleep.
 
         Then `take_over` takes its run. Waits for the disk.
 
@@ -628,7 +628,7 @@ _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
-_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ?"
+_MARK_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ?"
 _CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 

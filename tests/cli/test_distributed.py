@@ -1,0 +1,272 @@
+"""Workers that share one history in PostgreSQL, and RabbitMQ that shares runs out among them: real processes all."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from retinue.engine.journal import Journal
+from retinue.engine.rabbitmq import RabbitDispatch
+from tests.cli.conftest import Give
+from tests.cli.test_worker import calls, site, wait_for, worker
+from tests.postgres import Postgres
+from tests.rabbitmq import RabbitMQ
+
+__all__ = ["site"]
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("site")]
+
+Words = dict[subprocess.Popen[str], list[str]]
+
+
+class Team:
+    """Workers of one folder, and what each has said.
+
+    Attributes:
+        store: The URL of their history.
+    """
+
+    def __init__(self, folder: Path, store: str, broker: str, stack: ExitStack) -> None:
+        self.folder, self.store, self._broker, self._stack = folder, store, broker, stack
+        self.words: Words = {}
+
+    def add(self, *options: str, broker: str = "") -> subprocess.Popen[str]:
+        """Start a worker, and wait until it takes runs."""
+        options = ("--store", self.store, "--broker", broker or self._broker, *options)
+        process = self._stack.enter_context(worker(self.folder, *options))
+        lines = self.words[process] = []
+
+        def read() -> None:
+            with suppress(ValueError):
+                lines.extend(process.stderr or ())
+
+        threading.Thread(target=read, daemon=True).start()
+        wait_for(lambda: lines)
+        return process
+
+    def said(self, process: subprocess.Popen[str]) -> str:
+        return "".join(self.words[process])
+
+
+@pytest.fixture
+def team(site: Path, postgres: Postgres, broker: RabbitMQ) -> Generator[Team]:
+    with ExitStack() as stack:
+        yield Team(site, postgres.fresh(), broker.url, stack)
+
+
+@pytest.fixture
+def leave(team: Team, retinue: Give) -> Callable[..., str]:
+    """Leaves a run of a plan in the queue; gives its id."""
+
+    def leave(plan: str = "house.json", *words: str) -> str:
+        left = retinue("run", "--detach", "--plan", plan, "--store", team.store, *words)
+        assert left.code == 0, left.err
+        return left.out.strip()
+
+    return leave
+
+
+@pytest.fixture
+def history(team: Team) -> Generator[Journal]:
+    with Journal(team.store) as journal:
+        yield journal
+
+
+def end_of(history: Journal, run: str) -> str | None:
+    wait_for(lambda: history.get(run).ended_ns is not None)
+    return history.get(run).outcome
+
+
+@contextmanager
+def proxy(port: int) -> Generator[tuple[int, threading.Event]]:
+    """A port that leads to `port` of this machine until the event is set; then it holds back what is sent."""
+    cut, server = threading.Event(), socket.create_server(("127.0.0.1", 0))
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError), source:
+            while piece := source.recv(65_536):
+                if not cut.is_set():
+                    sink.sendall(piece)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                near, far = server.accept()[0], socket.create_connection(("127.0.0.1", port))
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=pump, args=pair, daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    with server:
+        yield server.getsockname()[1], cut
+        server.shutdown(socket.SHUT_RDWR)  # so that `accept` ends
+
+
+def test_workers_share_runs_out_and_each_is_run_once(team: Team, leave: Callable[..., str], history: Journal) -> None:
+    (team.folder / "tiles").touch()
+    first, second = team.add("--at-once", "2"), team.add("--at-once", "2")
+    runs = [leave() for _ in range(6)]
+    assert [end_of(history, run) for run in runs] == ["success"] * 6
+    assert calls(team.folder) == ["mason"] * 6 + ["roofer"] * 6
+    wait_for(lambda: sum(team.said(each).count("success") for each in (first, second)) == 6)
+    assert all(history.history(run).epoch == 2 for run in runs)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(timeout=60) == 0
+
+
+def test_what_was_in_the_queue_before_there_was_a_worker_is_run_too(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
+    (team.folder / "tiles").touch()
+    runs = [leave() for _ in range(3)]
+    process = team.add("--burst")
+    assert process.wait(timeout=60) == 0, team.said(process)
+    assert [history.get(run).outcome for run in runs] == ["success"] * 3
+
+
+def test_the_run_of_a_worker_that_is_killed_goes_on_elsewhere(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
+    run, first = leave(), team.add()
+    wait_for(lambda: history.get(run).finished_steps == ("n1",) and "roofer" in calls(team.folder))
+    second = team.add()
+    first.kill()
+    wait_for(lambda: calls(team.folder).count("roofer") == 2)
+    (team.folder / "tiles").touch()
+    assert end_of(history, run) == "success"
+    assert calls(team.folder) == ["mason", "roofer", "roofer"]
+    wait_for(lambda: f"{run}  success" in team.said(second))
+
+
+@pytest.mark.deep
+def test_a_worker_that_sleeps_loses_its_run_and_says_so_when_it_wakes(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
+    run, sleeper = leave(), team.add()
+    wait_for(lambda: history.get(run).finished_steps == ("n1",) and "roofer" in calls(team.folder))
+    team.add()
+    sleeper.send_signal(signal.SIGSTOP)
+    wait_for(lambda: calls(team.folder).count("roofer") == 2, timeout_s=90)
+    (team.folder / "tiles").touch()
+    assert end_of(history, run) == "success"
+    sleeper.send_signal(signal.SIGCONT)
+    wait_for(lambda: "taken over by another process" in team.said(sleeper))
+    assert "success" not in team.said(sleeper)
+    events = history.events(run, limit=1_000)
+    assert sum(event.kind == "finished" and not event.node for event in events) == 1
+    assert calls(team.folder) == ["mason", "roofer", "roofer"]
+
+
+@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.deep)])
+def test_a_broker_that_dies_stops_no_run_and_loses_none(
+    team: Team, leave: Callable[..., str], history: Journal, broker: RabbitMQ, seconds: int
+) -> None:
+    running, first, second = leave(), team.add("--at-once", "1"), team.add("--at-once", "1")
+    wait_for(lambda: "roofer" in calls(team.folder))
+    broker.stop_hard()
+    try:
+        queued = [leave() for _ in range(3)]
+        wait_for(lambda: all("cannot be reached" in team.said(each) for each in (first, second)))
+        time.sleep(seconds)
+        assert history.get(running).lifecycle == "working"
+        assert [history.get(run).lifecycle for run in queued] == ["submitted"] * 3
+    finally:
+        broker.start()
+    wait_for(lambda: calls(team.folder).count("mason") >= 2, timeout_s=90)
+    (team.folder / "tiles").touch()
+    assert [end_of(history, run) for run in (running, *queued)] == ["success"] * 4
+    assert calls(team.folder) == ["mason"] * 4 + ["roofer"] * 4  # the worker that had it still has it
+    wait_for(lambda: all("is back" in team.said(each) for each in (first, second)))
+
+
+@pytest.mark.deep
+def test_a_worker_that_only_the_broker_cannot_reach_keeps_its_run(
+    team: Team, leave: Callable[..., str], history: Journal, broker: RabbitMQ
+) -> None:
+    with proxy(broker.port) as (port, cut):
+        run, apart = leave(), team.add(broker=f"amqp://guest:guest@127.0.0.1:{port}/")
+        wait_for(lambda: "roofer" in calls(team.folder))
+        other = team.add()
+        cut.set()
+        # The broker gives the run to the other one, which asks its owner in the history.
+        wait_for(lambda: "is still running" in team.said(other), timeout_s=90)
+        (team.folder / "tiles").touch()
+        assert end_of(history, run) == "success"
+        assert calls(team.folder) == ["mason", "roofer"]
+        wait_for(lambda: f"{run}  success" in team.said(apart))
+
+
+def test_an_answered_run_and_one_that_was_handed_over_go_to_whoever_has_room(
+    team: Team, leave: Callable[..., str], history: Journal, retinue: Give
+) -> None:
+    house, wall, first = leave(), leave("wall.json"), team.add()
+    wait_for(lambda: history.get(wall).lifecycle == "input_required" and "roofer" in calls(team.folder))
+    second = team.add()
+    first.send_signal(signal.SIGTERM)
+    assert retinue("runs", "answer", wall, "blue", "--store", team.store).code == 0
+    assert end_of(history, wall) == "success"
+    wait_for(lambda: calls(team.folder).count("roofer") == 2, timeout_s=90)
+    (team.folder / "tiles").touch()
+    assert end_of(history, house) == "success"
+    assert first.wait(timeout=60) == 0
+    assert "went back to the queue" in team.said(first)
+    assert "success" in team.said(second)
+    assert calls(team.folder).count("mason") == 1
+
+
+def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
+    team: Team, leave: Callable[..., str], history: Journal, broker: RabbitMQ
+) -> None:
+    (team.folder / "tiles").touch()
+    run = leave()
+    assert history.to_send(str(team.folder), sent_before_ns=1, now_ns=time.time_ns()) == [run]  # and it was lost
+    process = team.add()
+    assert end_of(history, run) == "success"
+
+    async def send() -> None:
+        async def never(_: str) -> bool:
+            return False
+
+        dispatch = RabbitDispatch(broker.url, [str(team.folder)], at_once=1)
+        await dispatch.open(never)
+        await dispatch.send("01nosuchrun", str(team.folder))
+        await dispatch.close()
+
+    asyncio.run(send())
+    assert end_of(history, leave()) == "success"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.deep
+def test_a_run_at_which_five_workers_died_has_failed(team: Team, leave: Callable[..., str], history: Journal) -> None:
+    plan = {"goal": "a hole", "nodes": [{"id": "n1", "agent": "bomb", "instruction": "one"}]}
+    (team.folder / "hole.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = leave("hole.json")
+    for _ in range(5):
+        process = team.add()
+        assert process.wait(timeout=60) == -signal.SIGKILL
+    process = team.add("--burst")
+    assert process.wait(timeout=60) == 0
+    assert history.get(run).outcome == "failed"
+    assert "5 workers have died" in team.said(process)
+
+
+def test_a_broker_that_cannot_be_used_says_what_to_do(team: Team, retinue: Give, broker: RabbitMQ) -> None:
+    for url, code, said, advice in (
+        ("amqp://guest:s3cret@127.0.0.1:1/", 4, "127.0.0.1:1/ cannot be reached", "in its URL"),
+        (f"amqp://guest:s3cret@127.0.0.1:{broker.port}/", 2, "does not let us in", "in its URL"),
+        ("redis://:s3cret@127.0.0.1/", 2, "cannot be read", "Write `amqp://"),
+    ):
+        done = retinue("worker", "--store", team.store, "--broker", url)
+        assert (done.code, done.out) == (code, "")
+        assert said in done.err
+        assert advice in done.err
+        assert "s3cret" not in done.err
