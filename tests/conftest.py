@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from tests import forkserver
 from tests.leftovers import end_leftovers
 from tests.postgres import Postgres, running_server
-from tests.rabbitmq import RabbitMQ, running_broker
 from tests.quick import QuickRun
+from tests.rabbitmq import RabbitMQ, running_broker
 
 # How long an example takes depends on the machine, so no profile judges by time. Only `make deep` draws new examples.
 _HEALTH = [HealthCheck.too_slow]
