@@ -8,19 +8,43 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import count, islice
 from pathlib import Path
+from typing import NamedTuple
 
+import psycopg
 import pytest
 
 from tests.chaos.broken_engines import BROKEN
 from tests.chaos.checker import Checker
+from tests.postgres import Postgres, Wire
 from tests.repository.tree import child_environment
 
 KILLS = int(os.environ.get("RETINUE_CHAOS_KILLS", "24"))
-DURABLE = ["sqlite"]
-"""The checker reads its file by itself."""
+IS_LONG = KILLS > 100
 
 pytestmark = pytest.mark.slow
+
+
+class Scene(NamedTuple):
+    """Where one run is recorded, and the file in which its processes write what they do."""
+
+    kind: str
+    store: str
+    effects: Path
+
+
+def scenes_in(folder: Path, postgres: Postgres | Wire | None = None) -> Iterator[Scene]:
+    for number in count():
+        (place := folder / str(number)).mkdir()
+        store = str(place) if postgres is None else f"{postgres.fresh()}&application_name={place.name}-{os.getpid()}"
+        yield Scene("sqlite" if postgres is None else "postgres", store, place / "effects")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def scenes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
+    """One after the other, all on one store."""
+    return scenes_in(tmp_path, request.getfixturevalue("postgres") if request.param == "postgres" else None)
 
 
 class Nursery:
@@ -35,8 +59,8 @@ class Nursery:
             text=True,
         )
 
-    def start(self, kind: str, place: Path, broken: str = "") -> int:
-        return self._ask(json.dumps([kind, str(place), broken]))
+    def start(self, scene: Scene, broken: str = "", *, slowness: float = 1) -> int:
+        return self._ask(json.dumps([scene.kind, scene.store, str(scene.effects), broken, slowness]))
 
     def wait(self) -> int:
         """Wait for the process that was started first; gives how it ended."""
@@ -57,49 +81,54 @@ def nursery() -> Iterator[Nursery]:
     nursery.process.communicate()
 
 
-def wait_for_work(place: Path, size: int) -> None:
+def wait_for_work(scene: Scene, size: int) -> None:
     """Wait until more than `size` bytes tell of what was done, on a busy machine too."""
     end_s = time.monotonic() + 5
-    while size_of_work(place) <= size and time.monotonic() < end_s:
+    while size_of_work(scene) <= size and time.monotonic() < end_s:
         time.sleep(0.002)
 
 
-def size_of_work(place: Path) -> int:
-    effects = place / "effects"
-    return effects.stat().st_size if effects.exists() else 0
+def size_of_work(scene: Scene) -> int:
+    return scene.effects.stat().st_size if scene.effects.exists() else 0
 
 
-def kill_twice(nursery: Nursery, kind: str, place: Path, broken: str = "", *, at_work: bool = False) -> Checker:
+def kill_twice(nursery: Nursery, scene: Scene, broken: str = "", *, at_work: bool = False) -> Checker:
     """Run the plan, kill its process, kill the one that goes on, and let a third one end it.
 
     With `at_work` each is killed soon after it has begun to work, else at any moment.
     """
-    checker = Checker(place)
+    checker = Checker(scene.store, scene.effects)
     for _ in range(2):
-        before = size_of_work(place)
-        process = nursery.start(kind, place, broken)
+        before = size_of_work(scene)
+        process = nursery.start(scene, broken)
         if at_work:
-            wait_for_work(place, before)
+            wait_for_work(scene, before)
         time.sleep(random.random() * (0.02 if at_work else 0.25))
         os.kill(process, signal.SIGKILL)
         nursery.wait()
+        checker.gone.add(process)
         checker.look()
-    nursery.start(kind, place, broken)
+    nursery.start(scene, broken)
     nursery.wait()
     checker.end()
     return checker
 
 
-def wake_late(nursery: Nursery, kind: str, place: Path, broken: str = "") -> Checker:
+def wake_late(nursery: Nursery, scene: Scene, broken: str = "") -> Checker:
     """Stop a process, let another one take over as if it were dead, and wake it meanwhile."""
-    checker = Checker(place)
-    sleeper = nursery.start(kind, place, broken)
-    wait_for_work(place, 0)
+    checker = Checker(scene.store, scene.effects)
+    sleeper = nursery.start(scene, broken)
+    wait_for_work(scene, 0)
     time.sleep(random.random() * 0.1)
     os.kill(sleeper, signal.SIGSTOP)
-    for lock in place.glob("*.owners/*"):
+    checker.gone.add(sleeper)
+    if scene.kind == "postgres":
+        with psycopg.connect(scene.store, application_name="chaos") as connection:
+            query = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s"
+            connection.execute(query, (scene.store.rpartition("=")[2],))
+    for lock in scene.effects.parent.glob("*.owners/*"):
         lock.unlink()  # what tells that it lives
-    nursery.start(kind, place, broken)
+    nursery.start(scene, broken)
     time.sleep(random.random() * 0.1)
     os.kill(sleeper, signal.SIGCONT)
     nursery.wait()
@@ -108,34 +137,28 @@ def wake_late(nursery: Nursery, kind: str, place: Path, broken: str = "") -> Che
     return checker
 
 
-@pytest.mark.parametrize("kind", DURABLE)
-def test_whenever_a_process_is_killed_the_next_one_goes_on(kind: str, nursery: Nursery, tmp_path: Path):
+def test_whenever_a_process_is_killed_the_next_one_goes_on(nursery: Nursery, scenes: Iterator[Scene]):
     epochs: list[int] = []
-    for number in range(KILLS // 2):
-        (place := tmp_path / str(number)).mkdir()
-        checker = kill_twice(nursery, kind, place, at_work=number % 2 == 0)
+    for number, scene in enumerate(islice(scenes, KILLS // 2)):
+        checker = kill_twice(nursery, scene, at_work=number % 2 == 0)
         assert checker.faults == []
         epochs.append(checker.epoch)
     assert 3 in epochs  # the one that went on was killed as well
 
 
-@pytest.mark.parametrize("kind", DURABLE)
-def test_a_process_that_only_slept_records_and_tells_nothing_more(kind: str, nursery: Nursery, tmp_path: Path):
+def test_a_process_that_only_slept_records_and_tells_nothing_more(nursery: Nursery, scenes: Iterator[Scene]):
     epochs: list[int] = []
-    for number in range(KILLS // 2):
-        (place := tmp_path / str(number)).mkdir()
-        checker = wake_late(nursery, kind, place)
+    for scene in islice(scenes, KILLS // 2):
+        checker = wake_late(nursery, scene)
         assert checker.faults == []
         epochs.append(checker.epoch)
     assert 2 in epochs  # it was taken over
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-@pytest.mark.parametrize("kind", DURABLE)
-def test_the_judge_sees_what_is_broken(kind: str, broken: str, nursery: Nursery, tmp_path: Path):
+def test_the_judge_sees_what_is_broken(broken: str, nursery: Nursery, tmp_path: Path):
     fate = wake_late if broken == "has no epochs" else kill_twice
-    for number in range(100):
-        (place := tmp_path / str(number)).mkdir()
-        if fate(nursery, kind, place, broken).faults:
+    for scene in islice(scenes_in(tmp_path), 100):
+        if fate(nursery, scene, broken).faults:
             return
     pytest.fail(f"nobody noticed that this engine {broken}")

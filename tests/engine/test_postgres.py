@@ -1,7 +1,6 @@
 """Runs in a real PostgreSQL: what a lost connection costs, who is alive, what is told, and what never is."""
 
 import asyncio
-import socket
 import sys
 import threading
 import time
@@ -10,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -29,62 +27,11 @@ from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.engine.stores import postgres as store
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, Unavailable
 from tests.engine.flows import result
-from tests.postgres import Postgres
+from tests.postgres import Postgres, Wire
 
 pytestmark = pytest.mark.slow
 
 NAME = Question(id="name", text="Which?")
-
-
-class Wire:
-    """A wire to the server that is cut when a commit has gone through and its answer has not come.
-
-    Attributes:
-        url: Through it.
-        cuts: How often that is still to happen.
-    """
-
-    def __init__(self, postgres: Postgres) -> None:
-        self._socket = str(next(postgres.folder.glob(".s.PGSQL.*[0-9]")))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        parts = urlsplit(postgres.fresh())
-        options = parts.query.rpartition("&")[2]
-        self.url = f"postgresql://postgres@127.0.0.1:{self._listener.getsockname()[1]}{parts.path}?{options}"
-        self.cuts = 0
-        self._ends: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self._socket)
-                self._ends += [client, server]
-                for ends in ((client, server), (server, client)):
-                    self._threads.append(threading.Thread(target=self._carry, args=ends))
-                    self._threads[-1].start()
-
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                if b"COMMIT\0" in data and source.family == socket.AF_UNIX and self.cuts:
-                    self.cuts -= 1
-                    break
-                target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        for end in (self._listener, *self._ends):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join()
-        for end in (self._listener, *self._ends):
-            end.close()
 
 
 @pytest.fixture
@@ -171,7 +118,7 @@ def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire
     async def main() -> None:
         steps = Steps()
         steps.may_go_on.set()
-        with Journal(wire.url) as journal:
+        with Journal(wire.fresh()) as journal:
             async with InProcessEngine({"flow": steps}, journal=journal) as engine:
                 journal.keep_text("run", "a", "text")
                 wire.cuts = 4
@@ -186,12 +133,13 @@ def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire
 
 
 def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(wire: Wire) -> None:
-    with Journal(wire.url) as mine:
+    url = wire.fresh()
+    with Journal(url) as mine:
         mine.keep_text("run", "a", "text")
         wire.cuts = 1
         assert mine.begin_once(history("run"))
         assert not mine.begin_once(history("run"))
-    with Journal(wire.url) as heir:
+    with Journal(url) as heir:
         assert heir.get("run").stalled
         heir.keep_text("run", "a", None)
         wire.cuts = 1
@@ -207,7 +155,7 @@ def test_who_asks_a_database_that_is_away_is_told_and_leaving_does_not_hang(
 ) -> None:
     for module in (writer, store):
         monkeypatch.setattr(module, "_PATIENCE_S", 0.3)
-    with Journal(wire.url) as journal:
+    with Journal(wire.fresh()) as journal:
         journal.begin_once(history("run"))
         wire.close()
         journal.record(Event("run", "", 0, 1, 1, Message("waits")))
