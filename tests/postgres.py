@@ -62,7 +62,7 @@ class Postgres:
 
     def kill(self) -> None:
         """Kill its first process; the others see that, and end as well."""
-        os.kill(self._server.get_pid(), signal.SIGKILL)
+        os.kill(int((self.folder / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
     def start(self) -> None:
         """Start it again."""
@@ -87,18 +87,17 @@ class Wire:
     def __init__(self, postgres: Postgres) -> None:
         self.cuts = self.losses = 0
         self.is_whole = True
-        self._postgres = postgres
         self._socket = str(next(postgres.folder.glob(".s.PGSQL.*[0-9]")))
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept)]
         self._threads[0].start()
 
-    def fresh(self) -> str:
-        """The URL, through it, of a place with no tables yet."""
-        parts = urlsplit(self._postgres.fresh())
-        address = f"postgres@127.0.0.1:{self._listener.getsockname()[1]}"
-        return f"postgresql://{address}{parts.path}?{parts.query.rpartition('&')[2]}"
+    def through(self, url: str) -> str:
+        """The same place, by this wire."""
+        parts = urlsplit(url)
+        port, options = self._listener.getsockname()[1], parts.query.partition("&")[2]
+        return f"postgresql://postgres@127.0.0.1:{port}{parts.path}?{options}"
 
     def _accept(self) -> None:
         while True:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -27,18 +28,25 @@ pytestmark = pytest.mark.slow
 
 
 class Scene(NamedTuple):
-    """Where one run is recorded, and the file in which its processes write what they do."""
+    """Where one run is recorded, the file in which its processes write what they do, and who judges both."""
 
     kind: str
     store: str
     effects: Path
+    checker: Checker
 
 
-def scenes_in(folder: Path, postgres: Postgres | Wire | None = None) -> Iterator[Scene]:
+def scenes_in(folder: Path, postgres: Postgres | None = None, wire: Wire | None = None) -> Iterator[Scene]:
     for number in count():
         (place := folder / str(number)).mkdir()
-        store = str(place) if postgres is None else f"{postgres.fresh()}&application_name={place.name}-{os.getpid()}"
-        yield Scene("sqlite" if postgres is None else "postgres", store, place / "effects")
+        if postgres is None:
+            store = url = str(place)
+        else:
+            url = f"{postgres.fresh()}&application_name={place.name}-{os.getpid()}"
+            store = url if wire is None else wire.through(url)
+        yield Scene(
+            "sqlite" if postgres is None else "postgres", store, place / "effects", Checker(url, place / "effects")
+        )
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -97,7 +105,7 @@ def kill_twice(nursery: Nursery, scene: Scene, broken: str = "", *, at_work: boo
 
     With `at_work` each is killed soon after it has begun to work, else at any moment.
     """
-    checker = Checker(scene.store, scene.effects)
+    checker = scene.checker
     for _ in range(2):
         before = size_of_work(scene)
         process = nursery.start(scene, broken)
@@ -116,7 +124,7 @@ def kill_twice(nursery: Nursery, scene: Scene, broken: str = "", *, at_work: boo
 
 def wake_late(nursery: Nursery, scene: Scene, broken: str = "") -> Checker:
     """Stop a process, let another one take over as if it were dead, and wake it meanwhile."""
-    checker = Checker(scene.store, scene.effects)
+    checker = scene.checker
     sleeper = nursery.start(scene, broken)
     wait_for_work(scene, 0)
     time.sleep(random.random() * 0.1)
@@ -153,6 +161,50 @@ def test_a_process_that_only_slept_records_and_tells_nothing_more(nursery: Nurse
         assert checker.faults == []
         epochs.append(checker.epoch)
     assert 2 in epochs  # it was taken over
+
+
+def test_what_was_committed_when_the_connection_was_cut_is_there_once(
+    nursery: Nursery, postgres: Postgres, tmp_path: Path
+):
+    with closing(Wire(postgres)) as wire:
+        cuts = 0
+        for scene in islice(scenes_in(tmp_path, postgres, wire), KILLS // 12):
+            cuts += (cuts_of_scene := random.randint(1, 9))
+            wire.cuts += cuts_of_scene
+            checker = kill_twice(nursery, scene, at_work=True)
+            assert checker.faults == []
+        assert wire.cuts < cuts
+
+
+@pytest.mark.parametrize("seconds", [3, *[3, 3, 3, 3, 60] * IS_LONG])
+def test_runs_wait_for_a_database_that_was_stopped_hard_and_nobody_takes_them(
+    seconds: int, nursery: Nursery, postgres: Postgres, tmp_path: Path
+):
+    scenes = list(islice(scenes_in(tmp_path, postgres), 4))
+    checkers = [scene.checker for scene in scenes]
+    workers = [nursery.start(scene, slowness=60) for scene in scenes]
+    for scene in scenes:
+        wait_for_work(scene, 0)
+    for scene in scenes:  # whoever goes on with a run when its process has died
+        nursery.start(scene, slowness=60)
+    while any(scene.effects.read_text().count("acknowledges") < 2 for scene in scenes):
+        time.sleep(0.002)
+    time.sleep(random.random())
+    random.choice((postgres.stop_hard, postgres.kill))()
+    try:
+        os.kill(workers[0], signal.SIGKILL)
+        checkers[0].gone.add(workers[0])
+        time.sleep(seconds)
+    finally:
+        postgres.start()
+    checkers[0].look()
+    for _ in range(2 * len(scenes)):
+        nursery.wait()
+    for checker in checkers:
+        checker.end()
+    postgres.settle()
+    assert [checker.faults for checker in checkers] == [[], [], [], []]
+    assert [checker.epoch for checker in checkers] == [2, 1, 1, 1]
 
 
 @pytest.mark.parametrize("broken", BROKEN)

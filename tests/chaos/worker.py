@@ -23,6 +23,7 @@ from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question, Task
+from retinue.engine.base import Outside
 from retinue.engine.store import StoreLost
 from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.orchestrator import Orchestrator, workflows
@@ -94,8 +95,8 @@ async def work(kind: str, store: str, effects: int, slowness: float = 1) -> None
         await sleep(random.random() * 0.02)
         return Answer(question_id=question.id, value=True)
 
-    known = workflows(registry, boundary=_Noting(registry, effects))
-    async with Subject(kind, KINDS[kind], store).open(known, answerer=answer, sleep=sleep) as engine:
+    known = workflows(registry, boundary=_Noting(registry, effects), outside=Outside(pause=sleep))
+    async with Subject(kind, KINDS[kind], store).open(known, answerer=answer) as engine:
         await Orchestrator(registry, engine).start(PLAN, run=RUN)
         note(effects, "acknowledges")
         while True:

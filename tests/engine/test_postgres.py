@@ -114,11 +114,11 @@ def test_a_run_goes_on_after_its_database_was_stopped_hard_and_nobody_takes_it_f
     postgres.settle()
 
 
-def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire) -> None:
+def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire, url: str) -> None:
     async def main() -> None:
         steps = Steps()
         steps.may_go_on.set()
-        with Journal(wire.fresh()) as journal:
+        with Journal(wire.through(url)) as journal:
             async with InProcessEngine({"flow": steps}, journal=journal) as engine:
                 journal.keep_text("run", "a", "text")
                 wire.cuts = 4
@@ -132,14 +132,13 @@ def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire
     asyncio.run(main())
 
 
-def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(wire: Wire) -> None:
-    url = wire.fresh()
-    with Journal(url) as mine:
+def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(wire: Wire, url: str) -> None:
+    with Journal(wire.through(url)) as mine:
         mine.keep_text("run", "a", "text")
         wire.cuts = 1
         assert mine.begin_once(history("run"))
         assert not mine.begin_once(history("run"))
-    with Journal(url) as heir:
+    with Journal(wire.through(url)) as heir:
         assert heir.get("run").stalled
         heir.keep_text("run", "a", None)
         wire.cuts = 1
@@ -150,12 +149,32 @@ def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(
         assert wire.cuts == 0
 
 
+def test_what_was_lost_with_its_commit_is_done_again_though_another_has_its_transaction_id_by_now(
+    wire: Wire, postgres: Postgres, url: str
+) -> None:
+    with Journal(wire.through(url)) as journal:
+        journal.begin_once(history("run"))
+        wire.is_whole, wire.losses = False, 1
+        journal.record(Event("run", "", 0, 1, 1, Message("written")), then=lambda _: written.set())
+        written = threading.Event()
+        while wire.losses:
+            time.sleep(0.001)
+        postgres.stop_hard()
+        postgres.start()
+        for _ in range(20):  # so many transactions of others
+            sql(url, "SELECT pg_current_xact_id()")
+        wire.is_whole = True
+        assert written.wait(30)
+        assert [event.body for event in journal.events("run")] == [Message("written")]
+    postgres.settle()
+
+
 def test_who_asks_a_database_that_is_away_is_told_and_leaving_does_not_hang(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (writer, store):
         monkeypatch.setattr(module, "_PATIENCE_S", 0.3)
-    with Journal(wire.fresh()) as journal:
+    with Journal(wire.through(url)) as journal:
         journal.begin_once(history("run"))
         wire.close()
         journal.record(Event("run", "", 0, 1, 1, Message("waits")))
