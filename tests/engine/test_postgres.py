@@ -6,7 +6,8 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -167,6 +168,64 @@ def test_what_was_lost_with_its_commit_is_done_again_though_another_has_its_tran
         assert written.wait(30)
         assert [event.body for event in journal.events("run")] == [Message("written")]
     postgres.settle()
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_run_that_was_begun_or_taken_over_as_the_database_went_away_for_long_is_ours(
+    is_committed: bool, wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (writer, store):
+        monkeypatch.setattr(module, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(store, "_GRACE_S", 0)
+
+    def lose_database() -> None:
+        while wire.cuts or wire.losses:
+            time.sleep(0.001)
+        time.sleep(1.5)  # nobody is that patient
+        wire.is_whole = True
+
+    def lose_database_during(act: Callable[[], object]) -> object:
+        wire.is_whole, wire.cuts, wire.losses = False, int(is_committed), int(not is_committed)
+        losing = threading.Thread(target=lose_database)
+        losing.start()
+        try:
+            return act()
+        finally:
+            losing.join()
+
+    with Journal(wire.through(url)) as mine:
+        mine.keep_text("run", "a", "text")
+        begun = history("run")
+        assert lose_database_during(lambda: mine.begin_once(begun))
+        assert not mine.begin_once(history("run"))
+    with Journal(wire.through(url)) as heir:
+        heir.keep_text("run", "a", None)
+        assert lose_database_during(lambda: heir.take_over("run")) == 2
+        assert not heir.get("run").stalled
+        with pytest.raises(StoreLost):
+            lose_database_during(lambda: heir.add_event("run", Message("late"), 1))
+        heir.add_event("run", Message("late"), 1)
+        assert [event.body for event in heir.events("run")] == [Message("late")]
+
+
+def test_who_comes_back_first_after_a_long_recovery_takes_nobody_for_dead(
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_GRACE_S", 1)
+    with Journal(f"{wire.through(url)}&application_name=mine") as mine, Journal(wire.through(url)) as other:
+        mine.begin_once(history("run"))
+        assert not other.get("run").stalled
+        wire.is_whole = False
+        sql(
+            url,
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name IN ('mine', 'retinue')",
+        )
+        looking = ThreadPoolExecutor(1).submit(other.get, "run")
+        time.sleep(2)
+        wire.is_whole = True
+        assert not looking.result().stalled
+        time.sleep(1)
+        assert other.get("run").stalled  # `mine` has nothing to say, and does not look
 
 
 def test_who_asks_a_database_that_is_away_is_told_and_leaving_does_not_hang(

@@ -163,7 +163,8 @@ class PostgresStore:
             return bool(owner)
         high, low = divmod(_lock_of(owner) % 2**64, 2**32)
         query = """
-            SELECT pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => ?) OR EXISTS (
+            SELECT greatest(pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter))
+                > clock_timestamp() - make_interval(secs => ?) OR EXISTS (
                 SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
                 AND classid::bigint = ? AND objid::bigint = ?
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
