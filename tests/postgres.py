@@ -71,8 +71,8 @@ class Postgres:
     def settle(self) -> None:
         """Wait until it has run for so long that an owner without a connection counts as dead."""
         with psycopg.connect(self.url) as connection:
-            age = "extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"
-            connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - {age}))")
+            start = "greatest(pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter))"
+            connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - extract(epoch FROM clock_timestamp() - {start})))")
 
 
 class Wire:
@@ -132,11 +132,18 @@ class Wire:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def close(self) -> None:
-        """Cut it for good."""
-        for end in (self._listener, *self._ends):
+    def cut(self) -> None:
+        """Cut it, and take no connections."""
+        self.is_whole = False
+        for end in tuple(self._ends):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Cut it for good."""
+        self.cut()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
             thread.join()
         for end in (self._listener, *self._ends):

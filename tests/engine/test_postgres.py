@@ -1,15 +1,18 @@
 """Runs in a real PostgreSQL: what a lost connection costs, who is alive, what is told, and what never is."""
 
 import asyncio
+import os
+import signal
 import sys
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import cast
 
 import psycopg
 import pytest
@@ -22,6 +25,7 @@ from retinue.engine import writer
 from retinue.engine.base import RunFilter, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.engine.journal_reader import Mail
 from retinue.engine.run_history import RunHistory
 from retinue.engine.statistics import Rating
 from retinue.engine.store import RunTakenOver, StoreLost
@@ -208,6 +212,63 @@ def test_a_run_that_was_begun_or_taken_over_as_the_database_went_away_for_long_i
         assert [event.body for event in heir.events("run")] == [Message("late")]
 
 
+def test_who_goes_on_with_a_run_as_the_database_goes_away_is_told_or_waits(
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (writer, store):
+        monkeypatch.setattr(module, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(store, "_GRACE_S", 0)
+    with Journal(url) as dead:
+        dead.begin_once(history("run"))
+
+    async def main() -> None:
+        steps = Steps()
+        steps.may_go_on.set()
+        with Journal(wire.through(url)) as journal:
+            async with InProcessEngine({"flow": steps}, journal=journal) as engine:
+                while not (await engine.get("run")).stalled:  # the server has not noticed yet
+                    await asyncio.sleep(0.01)
+                wire.cut()
+                for act in (engine.resume("run"), engine.start("flow", {}, run="new")):
+                    with pytest.raises(StoreLost, match="is away"):
+                        await act
+                assert not steps.ran
+                wire.is_whole = True
+                read_mail = journal.mail
+
+                def read_mail_later(runs: Sequence[str]) -> Sequence[Mail]:
+                    monkeypatch.undo()
+                    wire.cut()
+                    threading.Timer(0.5, setattr, (wire, "is_whole", True)).start()
+                    return read_mail(runs)
+
+                monkeypatch.setattr(journal, "mail", read_mail_later)
+                await engine.resume("run")
+                assert (await engine.result("run")).data == "done"
+                assert steps.all_ran_once()
+
+    asyncio.run(main())
+
+
+def test_nobody_is_taken_for_dead_when_a_process_of_the_server_crashed_and_all_have_to_connect_again(
+    postgres: Postgres, url: str
+) -> None:
+    pid_file = postgres.folder / "postmaster.pid"
+    with Journal(f"{url}&application_name=mine") as mine:
+        mine.begin_once(history("run"))
+        before = pid_file.read_text().split()[0]
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'mine'"
+        processes = [*sql(url, query)]
+        os.kill(cast("int", processes[0][0]), signal.SIGKILL)
+        while processes:
+            with suppress(psycopg.OperationalError):
+                processes = sql(url, query)
+        with Journal(url) as late:
+            assert not late.get("run").stalled
+        assert pid_file.read_text().split()[0] == before
+    postgres.settle()
+
+
 def test_who_comes_back_first_after_a_long_recovery_takes_nobody_for_dead(
     wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,11 +276,7 @@ def test_who_comes_back_first_after_a_long_recovery_takes_nobody_for_dead(
     with Journal(f"{wire.through(url)}&application_name=mine") as mine, Journal(wire.through(url)) as other:
         mine.begin_once(history("run"))
         assert not other.get("run").stalled
-        wire.is_whole = False
-        sql(
-            url,
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name IN ('mine', 'retinue')",
-        )
+        wire.cut()
         looking = ThreadPoolExecutor(1).submit(other.get, "run")
         time.sleep(2)
         wire.is_whole = True
