@@ -27,7 +27,7 @@ class Checker:
     Attributes:
         faults: What must not be.
         epoch: How many processes have worked on it, when it has ended.
-        gone: The processes that have died or were taken for dead: others may do again what these have begun.
+        gone: The processes that have died or were taken for dead: what they begin, others may begin too.
     """
 
     def __init__(self, store: str, effects: Path) -> None:
@@ -84,7 +84,7 @@ class Checker:
             case _:
                 if (step := effect["step"]) in self._results:
                     self.faults.append(f"{step} is done again")
-                if step in self._begun and self._begun[step] not in self.gone:
+                if step in self._begun and self.gone.isdisjoint({self._begun[step], effect["process"]}):
                     self.faults.append(f"{step} is done again, though who had begun it lives")
                 self._begun[step] = effect["process"]
                 for need in effect["needs"]:

@@ -136,7 +136,9 @@ def wake_late(nursery: Nursery, scene: Scene, broken: str = "") -> Checker:
             connection.execute(query, (scene.store.rpartition("=")[2],))
     for lock in scene.effects.parent.glob("*.owners/*"):
         lock.unlink()  # what tells that it lives
+    before = size_of_work(scene)
     nursery.start(scene, broken)
+    wait_for_work(scene, before)
     time.sleep(random.random() * 0.1)
     os.kill(sleeper, signal.SIGCONT)
     nursery.wait()
