@@ -94,7 +94,7 @@ deep: $(VENV)/.dev ## search much longer for what breaks a law (ARGS=tests/diale
 	@test -n "$(ARGS)" || RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto --dist worksteal tests/dialects tests/contract
 
 .PHONY: chaos
-chaos: $(VENV)/.dev ## kill real processes 200 times, and judge what they leave (KILLS=1000 for longer)
+chaos: $(VENV)/.dev ## kill real processes 200 times on each store, and stop PostgreSQL, and judge what is left (KILLS=1000 for longer)
 	@RETINUE_CHAOS_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest --quiet tests/chaos $(ARGS)
 
 .PHONY: bench

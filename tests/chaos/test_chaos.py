@@ -138,7 +138,8 @@ def wake_late(nursery: Nursery, scene: Scene, broken: str = "") -> Checker:
         lock.unlink()  # what tells that it lives
     before = size_of_work(scene)
     nursery.start(scene, broken)
-    wait_for_work(scene, before)
+    if scene.kind == "postgres":  # else the sleeper, awake, would connect again before anybody has taken over
+        wait_for_work(scene, before)
     time.sleep(random.random() * 0.1)
     os.kill(sleeper, signal.SIGCONT)
     nursery.wait()
@@ -178,7 +179,7 @@ def test_what_was_committed_when_the_connection_was_cut_is_there_once(
         assert wire.cuts < cuts
 
 
-@pytest.mark.parametrize("seconds", [3, *[3, 3, 3, 3, 60] * IS_LONG])
+@pytest.mark.parametrize("seconds", [3, *[3, 3, 60] * IS_LONG])
 def test_runs_wait_for_a_database_that_was_stopped_hard_and_nobody_takes_them(
     seconds: int, nursery: Nursery, postgres: Postgres, tmp_path: Path
 ):

@@ -129,10 +129,8 @@ class Journal:
 
         def insert(connection: Connection, *, is_repeated: bool) -> bool:
             if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
-                (started_ns,) = connection.execute(
-                    "SELECT started_ns FROM runs WHERE run = ?", (history.run,)
-                ).fetchone()
-                return is_repeated and started_ns == history.started_ns
+                query = "SELECT started_ns FROM runs WHERE run = ?"
+                return is_repeated and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
             connection.executemany(INSERT_EVENT, entry.rows)
             for statement, values in entry.statements:
                 connection.execute(statement, values)
