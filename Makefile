@@ -100,7 +100,7 @@ test-distributed: $(VENV)/.dev ## run workers on a real RabbitMQ and PostgreSQL 
 	@RETINUE_HYPOTHESIS=retinue-deep $(BIN)/python -m pytest --numprocesses auto tests/cli/test_distributed.py $(ARGS)
 
 .PHONY: chaos
-chaos: $(VENV)/.dev ## kill real processes 200 times, and judge what they leave (KILLS=1000 for longer)
+chaos: $(VENV)/.dev ## kill real processes 200 times on each store, and stop PostgreSQL, and judge what is left (KILLS=1000 for longer)
 	@RETINUE_CHAOS_KILLS=$(or $(KILLS),200) $(BIN)/python -m pytest --quiet tests/chaos $(ARGS)
 
 .PHONY: bench

@@ -2,10 +2,13 @@
 
 import importlib
 import os
+import signal
+import socket
 import sys
 import tempfile
+import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-__all__ = ["Postgres", "running_server"]
+__all__ = ["Postgres", "Wire", "running_server"]
 
 _SETTINGS = """
 fsync = off
@@ -57,6 +60,10 @@ class Postgres:
         words = ("-w", "-D", str(self.folder), "-m", "immediate", "stop")
         control("pg_ctl", words, bin_path=self._server.bin_path, user=self._server.system_user)
 
+    def kill(self) -> None:
+        """Kill its first process; the others see that, and end as well."""
+        os.kill(int((self.folder / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
     def start(self) -> None:
         """Start it again."""
         self._server.ensure_postgres_running()
@@ -64,8 +71,83 @@ class Postgres:
     def settle(self) -> None:
         """Wait until it has run for so long that an owner without a connection counts as dead."""
         with psycopg.connect(self.url) as connection:
-            age = "extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())"
-            connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - {age}))")
+            start = "greatest(pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter))"
+            connection.execute(f"SELECT pg_sleep(greatest(0, 5.1 - extract(epoch FROM clock_timestamp() - {start})))")
+
+
+class Wire:
+    """A wire to the server that is cut when a commit has gone through and its answer has not come.
+
+    Attributes:
+        cuts: How often that is still to happen.
+        losses: How often it is still to be cut before the commit has gone through.
+        is_whole: Whether it takes connections.
+    """
+
+    def __init__(self, postgres: Postgres) -> None:
+        self.cuts = self.losses = 0
+        self.is_whole = True
+        self._socket = str(next(postgres.folder.glob(".s.PGSQL.*[0-9]")))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._ends: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
+
+    def through(self, url: str) -> str:
+        """The same place, by this wire."""
+        parts = urlsplit(url)
+        port, options = self._listener.getsockname()[1], parts.query.partition("&")[2]
+        return f"postgresql://postgres@127.0.0.1:{port}{parts.path}?{options}"
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            self._ends += [client, server]
+            try:
+                if not self.is_whole:
+                    raise ConnectionRefusedError
+                server.connect(self._socket)
+            except OSError:
+                client.shutdown(socket.SHUT_RDWR)
+                continue
+            for ends in ((client, server), (server, client)):
+                self._threads.append(threading.Thread(target=self._carry, args=ends))
+                self._threads[-1].start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if self.cuts and source.family == socket.AF_UNIX and b"COMMIT\0" in data:
+                    self.cuts -= 1
+                    break
+                if self.losses and source.family != socket.AF_UNIX and b"COMMIT\0" in data:
+                    self.losses -= 1
+                    break
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        """Cut it, and take no connections."""
+        self.is_whole = False
+        for end in tuple(self._ends):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Cut it for good."""
+        self.cut()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        for end in (self._listener, *self._ends):
+            end.close()
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
+
 __all__ = ["Checker"]
 
 _OUTCOMES = {"success", "partial", "error", "failed", "canceled", "rejected"}
@@ -18,16 +20,23 @@ _OUTCOMES = {"success", "partial", "error", "failed", "canceled", "rejected"}
 class Checker:
     """What one run has recorded and done so far.
 
+    Args:
+        store: The folder of a file of SQLite, or the URL of a PostgreSQL database.
+        effects: What its processes write into.
+
     Attributes:
         faults: What must not be.
         epoch: How many processes have worked on it, when it has ended.
+        gone: The processes that have died or were taken for dead: what they begin, others may begin too.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, store: str, effects: Path) -> None:
         self.faults: list[str] = []
         self.epoch = 0
-        self._store, self._effects = place / "runs.sqlite3", place / "effects"
+        self.gone: set[int] = set()
+        self._store, self._effects = store, effects
         self._results: dict[str, str] = {}
+        self._begun: dict[str, int] = {}
         self._read_to = 0
 
     def look(self) -> None:
@@ -75,6 +84,9 @@ class Checker:
             case _:
                 if (step := effect["step"]) in self._results:
                     self.faults.append(f"{step} is done again")
+                if step in self._begun and self.gone.isdisjoint({self._begun[step], effect["process"]}):
+                    self.faults.append(f"{step} is done again, though who had begun it lives")
+                self._begun[step] = effect["process"]
                 for need in effect["needs"]:
                     place = f"{step.rpartition(':')[0]}:{need}"
                     if not any(end == place or end.startswith(f"{place}~") for end in ends):
@@ -90,9 +102,14 @@ class Checker:
         return [json.loads(line) for line in lines]
 
     def _ask(self, query: str) -> list[Any]:
-        if not self._store.exists():
+        if "://" in self._store:
+            with psycopg.connect(self._store) as connection:
+                if connection.execute("SELECT to_regclass('events')").fetchone() == (None,):
+                    return []
+                return connection.execute(query.encode()).fetchall()
+        if not (path := Path(self._store) / "runs.sqlite3").exists():
             return []
-        with closing(sqlite3.connect(self._store)) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
                 return []
             return connection.execute(query).fetchall()

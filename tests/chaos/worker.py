@@ -1,7 +1,8 @@
 """Processes to be killed: `python -m tests.chaos.worker` forks one for each line of its input.
 
-A line says by which subject of the engine's suite a plan is run or gone on with, where, and what is broken in it. The
-process writes what it begins and what it tells into a file of effects, a line each, which nothing can take back.
+A line says by which subject of the engine's suite a plan is run or gone on with, where, which file of effects it has,
+and what is broken in it. The process writes what it begins and what it tells into that file, a line each, which nothing
+can take back. It waits for a run that another one works on, to go on with it if that one dies.
 """
 
 import asyncio
@@ -11,7 +12,6 @@ import random
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +23,9 @@ from retinue.agents.registry import Registry
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question, Task
-from retinue.errors import RetinueError
+from retinue.engine.base import Outside
+from retinue.engine.store import StoreLost
+from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from tests.chaos.broken_engines import BROKEN
 from tests.engine.subjects import KINDS, Subject
@@ -83,31 +85,39 @@ def note(effects: int, what: str, **facts: object) -> None:
     os.write(effects, (json.dumps({"what": what, "process": os.getpid(), **facts}) + "\n").encode())
 
 
-async def work(kind: str, place: str, effects: int) -> None:
+async def work(kind: str, store: str, effects: int, slowness: float = 1) -> None:
     registry = Registry([works, asks, plans])
 
+    async def sleep(seconds: float) -> None:
+        await asyncio.sleep(seconds * slowness)
+
     async def answer(question: Question) -> Answer:
-        await asyncio.sleep(random.random() * 0.02)
+        await sleep(random.random() * 0.02)
         return Answer(question_id=question.id, value=True)
 
-    known = workflows(registry, boundary=_Noting(registry, effects))
-    async with Subject(kind, KINDS[kind], place).open(known, answerer=answer) as engine:
+    known = workflows(registry, boundary=_Noting(registry, effects), outside=Outside(pause=sleep))
+    async with Subject(kind, KINDS[kind], store).open(known, answerer=answer) as engine:
         await Orchestrator(registry, engine).start(PLAN, run=RUN)
         note(effects, "acknowledges")
-        await engine.resume(RUN)
+        while True:
+            try:
+                await engine.resume(RUN)
+                break
+            except (InvalidInput, StoreLost):  # somebody works on it, as far as anybody knows
+                await asyncio.sleep(0.02)
         result = await engine.result(RUN)
         note(effects, "tells", result=json.loads(result.to_json_text()))
 
 
-def child(kind: str, place: str, broken: str) -> None:
+def child(kind: str, store: str, file: str, broken: str, slowness: float) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    signal.alarm(60)  # whatever hangs ends by this, and its run has not ended
-    effects = os.open(Path(place) / "effects", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    signal.alarm(200)  # whatever hangs ends by this, and its run has not ended
+    effects = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     random.seed()
-    with pytest.MonkeyPatch.context() as patch, suppress(RetinueError):  # a run of somebody else: it is for others
+    with pytest.MonkeyPatch.context() as patch, suppress(RetinueError):  # it was taken over: it is for others
         if broken:
             BROKEN[broken](patch)
-        asyncio.run(work(kind, place, effects))
+        asyncio.run(work(kind, store, effects, slowness))
 
 
 def main() -> None:

@@ -289,11 +289,14 @@ def test_a_run_is_taken_over_only_when_nobody_works_on_it(path: Path) -> None:
     assert not second.get("a").stalled
     with pytest.raises(InvalidInput):
         first.take_over("a")
-    finish(second, "a", 2, epoch=2)
+    finish(second, "a", 2, outcome="partial", epoch=2)
     second.flush()
     first.take_over("a")
     record = second.get("a")
     assert (record.lifecycle, record.outcome, record.finished_steps) == ("working", None, ("step",))
+    finish(first, "a", 3, epoch=3)
+    with pytest.raises(InvalidInput, match="has ended"):
+        first.take_over("a")
     with pytest.raises(UnknownName):
         first.take_over("b")
     first.close()

@@ -1,16 +1,18 @@
 """Runs in a real PostgreSQL: what a lost connection costs, who is alive, what is told, and what never is."""
 
 import asyncio
-import socket
+import os
+import signal
 import sys
 import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import cast
 
 import psycopg
 import pytest
@@ -23,68 +25,18 @@ from retinue.engine import writer
 from retinue.engine.base import RunFilter, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.engine.journal_reader import Mail
 from retinue.engine.run_history import RunHistory
 from retinue.engine.statistics import Rating
 from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.engine.stores import postgres as store
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, Unavailable
 from tests.engine.flows import result
-from tests.postgres import Postgres
+from tests.postgres import Postgres, Wire
 
 pytestmark = pytest.mark.slow
 
 NAME = Question(id="name", text="Which?")
-
-
-class Wire:
-    """A wire to the server that is cut when a commit has gone through and its answer has not come.
-
-    Attributes:
-        url: Through it.
-        cuts: How often that is still to happen.
-    """
-
-    def __init__(self, postgres: Postgres) -> None:
-        self._socket = str(next(postgres.folder.glob(".s.PGSQL.*[0-9]")))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        parts = urlsplit(postgres.fresh())
-        options = parts.query.rpartition("&")[2]
-        self.url = f"postgresql://postgres@127.0.0.1:{self._listener.getsockname()[1]}{parts.path}?{options}"
-        self.cuts = 0
-        self._ends: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self._socket)
-                self._ends += [client, server]
-                for ends in ((client, server), (server, client)):
-                    self._threads.append(threading.Thread(target=self._carry, args=ends))
-                    self._threads[-1].start()
-
-    def _carry(self, source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                if b"COMMIT\0" in data and source.family == socket.AF_UNIX and self.cuts:
-                    self.cuts -= 1
-                    break
-                target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        for end in (self._listener, *self._ends):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join()
-        for end in (self._listener, *self._ends):
-            end.close()
 
 
 @pytest.fixture
@@ -167,11 +119,11 @@ def test_a_run_goes_on_after_its_database_was_stopped_hard_and_nobody_takes_it_f
     postgres.settle()
 
 
-def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire) -> None:
+def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire, url: str) -> None:
     async def main() -> None:
         steps = Steps()
         steps.may_go_on.set()
-        with Journal(wire.url) as journal:
+        with Journal(wire.through(url)) as journal:
             async with InProcessEngine({"flow": steps}, journal=journal) as engine:
                 journal.keep_text("run", "a", "text")
                 wire.cuts = 4
@@ -185,13 +137,13 @@ def test_what_was_committed_when_the_connection_was_cut_is_there_once(wire: Wire
     asyncio.run(main())
 
 
-def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(wire: Wire) -> None:
-    with Journal(wire.url) as mine:
+def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(wire: Wire, url: str) -> None:
+    with Journal(wire.through(url)) as mine:
         mine.keep_text("run", "a", "text")
         wire.cuts = 1
         assert mine.begin_once(history("run"))
         assert not mine.begin_once(history("run"))
-    with Journal(wire.url) as heir:
+    with Journal(wire.through(url)) as heir:
         assert heir.get("run").stalled
         heir.keep_text("run", "a", None)
         wire.cuts = 1
@@ -202,12 +154,143 @@ def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(
         assert wire.cuts == 0
 
 
+def test_what_was_lost_with_its_commit_is_done_again_though_another_has_its_transaction_id_by_now(
+    wire: Wire, postgres: Postgres, url: str
+) -> None:
+    with Journal(wire.through(url)) as journal:
+        journal.begin_once(history("run"))
+        wire.is_whole, wire.losses = False, 1
+        journal.record(Event("run", "", 0, 1, 1, Message("written")), then=lambda _: written.set())
+        written = threading.Event()
+        while wire.losses:
+            time.sleep(0.001)
+        postgres.stop_hard()
+        postgres.start()
+        for _ in range(20):  # so many transactions of others
+            sql(url, "SELECT pg_current_xact_id()")
+        wire.is_whole = True
+        assert written.wait(30)
+        assert [event.body for event in journal.events("run")] == [Message("written")]
+    postgres.settle()
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_run_that_was_begun_or_taken_over_as_the_database_went_away_for_long_is_ours(
+    is_committed: bool, wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (writer, store):
+        monkeypatch.setattr(module, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(store, "_GRACE_S", 0)
+
+    def lose_database() -> None:
+        while wire.cuts or wire.losses:
+            time.sleep(0.001)
+        time.sleep(1.5)  # nobody is that patient
+        wire.is_whole = True
+
+    def lose_database_during(act: Callable[[], object]) -> object:
+        wire.is_whole, wire.cuts, wire.losses = False, int(is_committed), int(not is_committed)
+        losing = threading.Thread(target=lose_database)
+        losing.start()
+        try:
+            return act()
+        finally:
+            losing.join()
+
+    with Journal(wire.through(url)) as mine:
+        mine.keep_text("run", "a", "text")
+        begun = history("run")
+        assert lose_database_during(lambda: mine.begin_once(begun))
+        assert not mine.begin_once(history("run"))
+    with Journal(wire.through(url)) as heir:
+        heir.keep_text("run", "a", None)
+        assert lose_database_during(lambda: heir.take_over("run")) == 2
+        assert not heir.get("run").stalled
+        with pytest.raises(StoreLost):
+            lose_database_during(lambda: heir.add_event("run", Message("late"), 1))
+        heir.add_event("run", Message("late"), 1)
+        assert [event.body for event in heir.events("run")] == [Message("late")]
+
+
+def test_who_goes_on_with_a_run_as_the_database_goes_away_is_told_or_waits(
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (writer, store):
+        monkeypatch.setattr(module, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(store, "_GRACE_S", 0)
+    with Journal(url) as dead:
+        dead.begin_once(history("run"))
+
+    async def main() -> None:
+        steps = Steps()
+        steps.may_go_on.set()
+        with Journal(wire.through(url)) as journal:
+            async with InProcessEngine({"flow": steps}, journal=journal) as engine:
+                while not (await engine.get("run")).stalled:  # the server has not noticed yet
+                    pass
+                wire.cut()
+                for act in (engine.resume("run"), engine.start("flow", {}, run="new")):
+                    with pytest.raises(StoreLost, match="is away"):
+                        await act
+                assert not steps.ran
+                wire.is_whole = True
+                read_mail = journal.mail
+
+                def read_mail_later(runs: Sequence[str]) -> Sequence[Mail]:
+                    monkeypatch.undo()
+                    wire.cut()
+                    threading.Timer(0.5, setattr, (wire, "is_whole", True)).start()
+                    return read_mail(runs)
+
+                monkeypatch.setattr(journal, "mail", read_mail_later)
+                await engine.resume("run")
+                assert (await engine.result("run")).data == "done"
+                assert steps.all_ran_once()
+
+    asyncio.run(main())
+
+
+def test_nobody_is_taken_for_dead_when_a_process_of_the_server_crashed_and_all_have_to_connect_again(
+    postgres: Postgres, url: str
+) -> None:
+    pid_file = postgres.folder / "postmaster.pid"
+    with Journal(f"{url}&application_name=mine") as mine:
+        mine.begin_once(history("run"))
+        before = pid_file.read_text().split()[0]
+        query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'mine'"
+        processes = [*sql(url, query)]
+        os.kill(cast("int", processes[0][0]), signal.SIGKILL)
+        while processes:
+            with suppress(psycopg.OperationalError):
+                processes = sql(url, query)
+        with Journal(url) as late:
+            assert not late.get("run").stalled
+        assert pid_file.read_text().split()[0] == before
+    postgres.settle()
+
+
+def test_who_comes_back_first_after_a_long_recovery_takes_nobody_for_dead(
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_GRACE_S", 1)
+    with Journal(f"{wire.through(url)}&application_name=mine") as mine, Journal(wire.through(url)) as other:
+        mine.begin_once(history("run"))
+        assert not other.get("run").stalled
+        wire.cut()
+        looking = ThreadPoolExecutor(1).submit(other.get, "run")
+        time.sleep(2)
+        wire.is_whole = True
+        assert not looking.result().stalled
+        time.sleep(1)
+        assert other.get("run").stalled  # `mine` has nothing to say, and does not look
+
+
 def test_who_asks_a_database_that_is_away_is_told_and_leaving_does_not_hang(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
+    wire: Wire, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (writer, store):
         monkeypatch.setattr(module, "_PATIENCE_S", 0.3)
-    with Journal(wire.url) as journal:
+    with Journal(wire.through(url)) as journal:
         journal.begin_once(history("run"))
         wire.close()
         journal.record(Event("run", "", 0, 1, 1, Message("waits")))

@@ -15,6 +15,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.run_history import RunHistory
 from retinue.engine.store import Connection, RunTakenOver
 from retinue.engine.stores.sqlite import SqliteStore
+from retinue.errors import InvalidInput
 from tests.engine.flows import collect, happened, result
 
 
@@ -57,6 +58,47 @@ def test_a_run_that_is_taken_over_as_it_ends_gives_no_result(is_handing_on: bool
                 with pytest.raises(RunTakenOver):
                     await engine.result(run)
                 assert (await engine.get(run)).outcome is None
+
+    asyncio.run(main())
+
+
+def test_a_run_that_ends_well_while_another_process_resumes_it_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = 0
+
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        nonlocal runs
+        runs += 1
+        scope.ask("who", Question(id="q", text="?"))
+        await collect(scope, 1)
+        return result()
+
+    async def main() -> None:
+        with Journal(tmp_path / "runs") as mine, Journal(tmp_path / "runs") as theirs:
+            async with (
+                InProcessEngine({"flow": flow}, journal=mine, waits_for_answers=True) as engine,
+                InProcessEngine({"flow": flow}, journal=theirs) as other,
+            ):
+                run = await engine.start("flow", {})
+                await happened(engine, run, "asked")
+                history = theirs.history
+
+                def history_before_it_ends(run: str) -> RunHistory:
+                    found = history(run)
+                    asyncio.run_coroutine_threadsafe(answer_and_wait(run), loop).result(30)
+                    return found
+
+                async def answer_and_wait(run: str) -> None:
+                    await engine.answer(run, Answer(question_id="q", value="you"))
+                    await engine.result(run)
+
+                loop = asyncio.get_running_loop()
+                monkeypatch.setattr(theirs, "history", history_before_it_ends)
+                with pytest.raises(InvalidInput, match="has ended"):
+                    await other.resume(run)
+                assert await other.resume(run) == run
+                assert runs == 1
 
     asyncio.run(main())
 

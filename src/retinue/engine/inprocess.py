@@ -24,7 +24,7 @@ from retinue.engine.event_codec import text_of
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
 from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
-from retinue.engine.store import RunTakenOver
+from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
 
@@ -274,7 +274,7 @@ class InProcessEngine:
             live.log.record(body, is_late=True, then=partial(_settle, committed))
             await committed
         elif (await self.get(run)).ended_ns is None:
-            raise _other_process_error(run)
+            raise Unavailable(f"Run `{run}` belongs to another process.", hint="Ask that process, or end it.")
         else:
             await self._ask_journal(lambda journal: journal.add_event(run, body, self.clock()))
 
@@ -534,7 +534,7 @@ class InProcessEngine:
         past = child.past
         if past is None and self.journal is not None:
             try:
-                past = await self._ask_journal(lambda journal: journal.history(child.origin))
+                past = await self._wait_for_journal(lambda journal: journal.history(child.origin))
             except UnknownName:  # it had not been started yet
                 past = None
         if past is not None and child.origin == child.run:
@@ -581,13 +581,19 @@ class InProcessEngine:
             raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
         return await in_thread(question, self.journal)
 
+    async def _wait_for_journal(self, question: "Callable[[Journal], T]") -> T:
+        """The same for a run that is ours already, and has to wait while the database is away."""
+        while True:
+            with suppress(StoreLost):
+                return await self._ask_journal(question)
+
     async def _begin_once(self, history: RunHistory) -> bool:
         """Whether there is no run of that id in the journal; then it is there now."""
         if self.journal is None or self.journal.failure is not None:
             return True
         try:
             return await self._ask_journal(lambda journal: journal.begin_once(history))
-        except InvalidInput:
+        except (InvalidInput, StoreLost):
             raise
         except RetinueError:  # no history, but a run all the same; the journal tells why as soon as it gives up
             self.journal.begin(history)
@@ -600,12 +606,12 @@ class InProcessEngine:
         run = history.run
         try:
             history.epoch = await self._ask_journal(lambda journal: journal.take_over(run))
-            for mail in await self._ask_journal(lambda journal: journal.mail([run])):
+            for mail in await self._wait_for_journal(lambda journal: journal.mail([run])):
                 if mail.answer is not None:
                     self.early_answers[mail.run, mail.answer.question_id] = mail.answer
             # Somebody may have worked on it since it was read.
-            return await self._ask_journal(lambda journal: journal.history(run))
-        except (InvalidInput, ParseError):
+            return await self._wait_for_journal(lambda journal: journal.history(run))
+        except (InvalidInput, ParseError, StoreLost):
             raise
         except RetinueError:  # as above
             return history
@@ -679,10 +685,6 @@ def _refuse(_: Callable[[], None]) -> None:
 def _settle(future: "asyncio.Future[None]", *_: object) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def _other_process_error(run: str) -> Unavailable:
-    return Unavailable(f"Run `{run}` belongs to another process.", hint="Ask that process, or end it.")
 
 
 def _count_phrase(count: int) -> str:

@@ -39,6 +39,7 @@ from retinue.engine.store import (
     Row,
     RunTakenOver,
     Store,
+    StoreLost,
 )
 from retinue.engine.stores.sqlite import SqliteStore
 from retinue.engine.writer import Claim, Entry, Later, Then, Writer, losses_of
@@ -132,37 +133,42 @@ class Journal:
         """
         entry = self._first_entry(history, queued=queued)
 
-        def insert(connection: Connection) -> bool:
+        def insert(connection: Connection, *, is_repeated: bool) -> bool:
             if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
-                return False
+                query = "SELECT started_ns FROM runs WHERE run = ?"
+                return is_repeated and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
             connection.executemany(INSERT_EVENT, entry.rows)
             for statement, values in entry.statements:
                 connection.execute(statement, values)
             return True
 
-        return self._writer.call(insert)
+        return self._claim(insert)
 
     def take_over(self, run: str) -> int:
         """Record that this process continues a top-level run; gives its new epoch. Waits for the disk.
 
         Raises:
-            InvalidInput: Another process still works on it.
+            InvalidInput: Another process still works on it, or it has ended with success.
             UnknownName: There is no such run.
             ParseError: Its record cannot be read.
             RetinueError: The store cannot be written.
         """
         owner = self._store.owner()
 
-        def change_owner(connection: Connection) -> int:
-            query = f"SELECT epoch, attempts, status FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+        def change_owner(connection: Connection, *, is_repeated: bool) -> int:
+            query = f"SELECT epoch, attempts, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
             if (before := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
+            if is_repeated and before[3] == owner:
+                return before[0]
             record = self._reader(connection).record(run)
             is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
             if is_worked_on and not self._is_asleep(connection, run):
                 raise InvalidInput(
                     f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
+            if record.outcome == "success":  # perhaps just now
+                raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
             query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
             (last,) = connection.execute(query, (run,)).fetchone()
             epoch = before[0] + 1
@@ -174,7 +180,7 @@ class Journal:
             )
             return epoch
 
-        return self._writer.call(change_owner)
+        return self._claim(change_owner)
 
     def release(self, run: str, epoch: int, then: Then, *, parked: bool = False) -> None:
         """Record that this process works on `run` no more: a worker of its place goes on with it.
@@ -224,10 +230,10 @@ class Journal:
             InvalidInput: It holds something that is not JSON data.
             RetinueError: The store cannot be written.
         """
-        values = (run, KINDS[type(body)], at_ns, encode(body), run)
+        values = (run, KINDS[type(body)], at_ns, text := encode(body), run, at_ns, text)
         query = (
-            "INSERT INTO events SELECT ?, coalesce(max(sequence), 0) + 1, '', 0, ?, ?, ? FROM events"
-            " WHERE run = ? AND sequence > 0"
+            "INSERT INTO events SELECT ?, coalesce(max(sequence), 0) + 1, '', 0, ?, ?, ? FROM events WHERE run = ?"
+            " AND sequence > 0 HAVING count(CASE WHEN at_ns = ? AND body = ? THEN 1 END) = 0"  # it may be done again
         )
 
         def insert(connection: Connection) -> None:
@@ -606,6 +612,26 @@ class Journal:
             rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
         labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
+
+    def _claim(self, work: Callable[..., T]) -> T:
+        """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.
+
+        `work` is told whether it may have been done already.
+        """
+        is_repeated = False
+
+        def claim(connection: Connection) -> T:
+            nonlocal is_repeated
+            value = work(connection, is_repeated=is_repeated)
+            is_repeated = True
+            return value
+
+        while True:
+            try:
+                return self._writer.call(claim)
+            except StoreLost:
+                if not is_repeated:
+                    raise
 
     def _lock_run(self, connection: Connection, run: str) -> None:
         """Keep whoever works on `run` from writing until the end of the transaction."""

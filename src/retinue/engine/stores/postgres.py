@@ -35,6 +35,9 @@ _SCHEMA: Final = "retinue"
 _MAKING: Final = int.from_bytes(b"retinue")
 """The lock of whoever makes the tables."""
 
+_WHICH_SERVER: Final = "SELECT concat(pg_postmaster_start_time(), ' ', stats_reset) FROM pg_stat_bgwriter"
+"""Another text after each start and each crash of the server, which resets its statistics."""
+
 _DENIALS: Final = ("authentication failed", "no password", "pg_hba.conf", 'role "', "not permitted")
 """What the server, or libpq, says when it is not the address that is wrong."""
 
@@ -77,7 +80,7 @@ class PostgresStore:
             self._setup += f"; SET search_path = {_SCHEMA}"
         self._writing: psycopg.Connection | None = None
         self._reading: psycopg.Connection | None = None
-        self._owner = _new_owner()
+        self._owner, self._server = _new_owner(), ""
         self._has_tables = self._was_there = False
         self._lost_s = self._looked_s = float("-inf")
 
@@ -89,25 +92,28 @@ class PostgresStore:
 
     def transact(self, work: Callable[[Connection], T]) -> T:
         """See `Store`. `work` is done again after a lost connection, and when transactions were in each other's way."""
-        in_doubt: list[tuple[str, T]] = []
+        in_doubt: list[tuple[str, str, T]] = []
 
         def act() -> T:
             connection = self._open_to_write()
             if in_doubt:
-                transaction, value = in_doubt.pop()
+                server, transaction, value = doubt = in_doubt.pop()
                 query = "SELECT pg_xact_status(%s::text::xid8)"
-                (status,) = connection.execute(query, (transaction,)).fetchone() or ("aborted",)
+                if server != self._server:  # after a crash, ids of transactions are given a second time
+                    (status,) = ("unknown",)
+                else:
+                    (status,) = connection.execute(query, (transaction,)).fetchone() or ("unknown",)
                 if status == "committed":
                     return value
                 if status == "in progress":
-                    in_doubt.append((transaction, value))
+                    in_doubt.append(doubt)
                     raise self._lost_error()
             connection.execute("BEGIN")
             try:
                 value = work(PostgresConnection(connection))
                 query = "SELECT pg_current_xact_id()::text, pg_notify(%s, '')"
                 (transaction, _) = connection.execute(query, (_SCHEMA,)).fetchone() or ("", None)
-                in_doubt.append((transaction, value))
+                in_doubt.append((self._server, transaction, value))
                 connection.execute("COMMIT")
             except BaseException:
                 with suppress(psycopg.Error):
@@ -157,7 +163,8 @@ class PostgresStore:
             return bool(owner)
         high, low = divmod(_lock_of(owner) % 2**64, 2**32)
         query = """
-            SELECT pg_postmaster_start_time() > clock_timestamp() - make_interval(secs => ?) OR EXISTS (
+            SELECT greatest(pg_postmaster_start_time(), (SELECT stats_reset FROM pg_stat_bgwriter))
+                > clock_timestamp() - make_interval(secs => ?) OR EXISTS (
                 SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
                 AND classid::bigint = ? AND objid::bigint = ?
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
@@ -199,6 +206,7 @@ class PostgresStore:
                 hint = "Create it (`createdb`), or name another one."
                 failure = Unavailable(f"{place} has no such database.", hint=hint, path=self.place)
             elif self._was_there:
+                self._lost_s = monotonic()  # others may not be back either when it is
                 failure = self._lost_error()
             else:
                 hint = "Check host and port in its URL, and that it runs and takes connections."
@@ -215,6 +223,7 @@ class PostgresStore:
                     # Shared: the server may not have noticed yet that an earlier connection of this process is gone.
                     connection.execute("SELECT pg_advisory_lock_shared(%s)", (_lock_of(self._owner),))
                     connection.execute(f"LISTEN {_SCHEMA}")
+                    (self._server,) = connection.execute(_WHICH_SERVER).fetchone() or ("",)
             except BaseException:
                 connection.close()
                 raise
