@@ -95,7 +95,7 @@ class RunHistory:
     Attributes:
         epoch: How often a process has begun to work on it; of a child run, on the run it belongs to.
         place: Where it is to run, when any worker there may take it; "" when whoever starts it runs it.
-        attempts: How often a process has begun to work on it and died, since it was last in the queue.
+        attempts: How often a process has begun to work on it, since it was last in the queue.
     """
 
     run: str
@@ -110,7 +110,7 @@ class RunHistory:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     epoch: int = 1
     place: str = ""
-    attempts: int = 0
+    attempts: int = 1
 
     def kept_results(self) -> dict[str, tuple[int, Result]]:
         """By name, the results that are not made again, each with the sequence at which it came.
