@@ -1,5 +1,6 @@
 """`retinue run --detach` and `retinue worker`: a run is left in the queue, and any worker of its folder takes it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -13,8 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
+from retinue.contract.plan import Delegation, Plan
+from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.orchestration.orchestrator import Orchestrator, workflows
 from tests import forkserver
 from tests.cli.conftest import Give
 
@@ -257,3 +262,18 @@ def test_what_cannot_be_run_any_more_ends_and_says_how_to_go_on(site: Path, reti
     assert (shown["outcome"], shown["result"]["fault"]["code"]) == ("failed", "unavailable")
     assert f"retinue runs resume {run}" in shown["result"]["fault"]["hint"]
     assert calls(site) == []
+
+
+def test_workers_that_want_the_same_runs_run_each_of_them_once(site: Path) -> None:
+    plan = Plan(nodes=(Delegation(id="n1", agent="mason", instruction="one"),))
+
+    async def start(journal: Journal) -> list[str]:
+        async with InProcessEngine(workflows(Registry()), journal=journal, place=str(site), queues=True) as engine:
+            return [await Orchestrator(Registry(), engine).start(plan) for _ in range(60)]
+
+    with Journal(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as journal:
+        runs = asyncio.run(start(journal))
+        with worker(site, "--burst") as first, worker(site, "--burst") as second:
+            assert (first.wait(60), second.wait(60)) == (0, 0)
+        ends = [event.kind for run in runs for event in journal.events(run) if event.node == ""].count("finished")
+    assert (len(calls(site)), ends) == (60, 60)

@@ -10,7 +10,7 @@ from retinue.contract.event import QuestionAsked
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import Step, WorkflowScope
+from retinue.engine.base import RunRecord, Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import ANSWER_S, Journal
 from retinue.engine.store import RunTakenOver
@@ -213,5 +213,60 @@ def test_who_does_not_say_that_it_works_on_a_run_loses_it_and_who_blocks_its_loo
                 mine.watch(engine.look_for_mail)
                 with pytest.raises(RunTakenOver):
                     await asyncio.wait_for(working, 30)
+
+    asyncio.run(main())
+
+
+def test_a_run_that_has_ended_since_it_was_seen_in_the_queue_is_not_run_again(tmp_path: Path) -> None:
+    calls: list[str] = []
+
+    async def fails(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        calls.append("a")
+        raise Unavailable("It is away.")
+
+    flows = {"flow": fails}
+
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with InProcessEngine(flows, journal=mine, place="shop", queues=True) as engine:
+                run = await engine.start("flow", {})
+            async with InProcessEngine(flows, journal=theirs, place="shop") as quicker:
+                await quicker.resume(run, unless_ended=True)
+                await quicker.result(run)
+            async with InProcessEngine(flows, journal=mine, place="shop") as worker:
+                with pytest.raises(InvalidInput, match="has ended"):
+                    await worker.resume(run, unless_ended=True)
+                assert calls == ["a"]
+                await worker.resume(run)  # a person may
+                await worker.result(run)
+                assert calls == ["a", "a"]
+
+    asyncio.run(main())
+
+
+def test_a_run_that_ends_while_it_is_canceled_from_elsewhere_keeps_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        with at(tmp_path) as mine, at(tmp_path) as theirs:
+            async with InProcessEngine(FLOWS, journal=mine, place="shop", queues=True) as engine:
+                run = await engine.start("flow", {})
+            async with (
+                InProcessEngine(FLOWS, journal=theirs, place="shop") as worker,
+                InProcessEngine({}, journal=mine) as other,
+            ):
+                get = other.get
+
+                async def get_before(run: str) -> RunRecord:
+                    record = await get(run)
+                    monkeypatch.undo()
+                    await worker.resume(run)
+                    await worker.result(run)
+                    return record
+
+                monkeypatch.setattr(other, "get", get_before)
+                await other.cancel(run)
+                assert (await other.get(run)).outcome == "success"
+                assert [event.kind for event in mine.events(run)].count("finished") == 2  # its step and itself
 
     asyncio.run(main())

@@ -172,3 +172,11 @@ def test_an_answer_to_an_earlier_question_of_the_same_id_answers_no_other(tmp_pa
         assert [mail.answer for mail in journal.mail(["r"])] == [Answer(question_id="q", value=3)]
         journal.record(Event("r", "a", 0, 2, 1, QuestionAsked(Question(id="q", text="How much?"))))
         assert journal.mail(["r"]) == []
+
+
+def test_mail_is_that_of_the_runs_asked_for_and_of_their_child_runs(tmp_path: Path):
+    with Journal(tmp_path / "runs") as journal:
+        for run in ("a", "a1", "b", "c", "c:below", "c:below:deep", "c1"):
+            journal.cancel(run, run)
+        assert [mail.reason for mail in journal.mail(["c", "a"])] == ["a", "c", "c:below", "c:below:deep"]
+        assert journal.mail([]) == []

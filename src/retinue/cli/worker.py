@@ -238,13 +238,13 @@ class _QueueWorker:
         """Go on with `run`; where a broker gave it away from a process that still has it, once that one is silent.
 
         Raises:
-            InvalidInput: Another process works on it.
+            InvalidInput: Another process works on it, or it has ended.
         """
         try:
-            await engine.resume(run)
+            await engine.resume(run, unless_ended=True)
         except InvalidInput:
-            if self._dispatch is None:
+            if self._dispatch is None or (await engine.get(run)).ended_ns is not None:
                 raise
             await in_thread(self._journal.call_owner, run)
             await asyncio.sleep(ANSWER_S)
-            await engine.resume(run)
+            await engine.resume(run, unless_ended=True)

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from retinue.contract.event import Body, Event, Message, NodeStarted
 from retinue.contract.model import JsonMapping
@@ -101,7 +102,7 @@ class InProcessEngine:
         self._ended: deque[tuple[str, int]] = deque()
         self._ended_bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._changing = asyncio.Lock()
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.in_loop: Callable[[Callable[[], None]], None] = _refuse
         self._mail: asyncio.Task[None] | None = None
         self.early_answers: dict[tuple[str, str], Answer] = {}
@@ -111,7 +112,6 @@ class InProcessEngine:
             raise InternalError("The engine is in use already.", hint="Make one engine for each context.")
         self._loop = asyncio.get_running_loop()
         self.in_loop = CallQueue(self._loop).append
-        self._changing = asyncio.Lock()
         self.thread = threading.get_ident()
         if self.journal is not None:
             self.journal.listeners.append(self._on_journal_failure)
@@ -175,7 +175,7 @@ class InProcessEngine:
                 await committed
             self._launch(self._live(history))  # last, so that its caller has the id before an agent may block the loop
         else:
-            async with self._changing:  # so that a second start of the same run finds the first
+            async with self._changing.setdefault(run, asyncio.Lock()):  # so that a second start finds the first
                 if self._runs.get(run) is None and await self._begin_once(history):
                     self._launch(self._live(history))
         if run is None:
@@ -283,7 +283,7 @@ class InProcessEngine:
         if (live := self._runs.get(run)) is not None:
             self._stop_run(live, reason)
             return
-        async with self._changing:
+        async with self._changing.setdefault(run, asyncio.Lock()):
             record = await self.get(run)
             if record.ended_ns is not None:
                 return
@@ -299,12 +299,12 @@ class InProcessEngine:
             UnknownName: There is no such run.
             InvalidInput: Another process works on it.
         """
-        async with self._changing:
+        async with self._changing.setdefault(run, asyncio.Lock()):
             await self._end_dead(run, failure_result(run, (await self.get(run)).workflow, error))
 
     async def _end_dead(self, run: str, result: Result) -> None:
-        dead = self._live(await self._taken_over(await self._find_history(run)))
-        self._end(dead, result)
+        history, _ = await self._taken_over(await self._find_history(run), unless_ended=True)
+        self._end(self._live(history), result)
 
     async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
@@ -341,34 +341,36 @@ class InProcessEngine:
         # The journal is asked for another owner's run as for none, so that both take the same time.
         return await self._ask_journal(lambda journal: journal.get(run, owner=owner))
 
-    async def resume(self, run: str) -> str:
+    async def resume(self, run: str, *, unless_ended: bool = False) -> str:
         """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
 
-        A run that is still running or that ended with success is left as it is.
+        A run that is still running or that ended with success is left as it is; with `unless_ended` a run that has
+        ended is refused.
 
         Raises:
             UnknownName: There is no such run, or its workflow is not known here.
-            InvalidInput: It is a child run, or another process works on it.
+            InvalidInput: It is a child run, another process works on it, or it has ended in the meantime.
             ParseError: Its record cannot be read.
         """
         if CHILD in run:
             parent = run.partition(CHILD)[0]
             raise InvalidInput(f"`{run}` is a child run.", hint=f"Resume the run it belongs to: `{parent}`.")
-        async with self._changing:
-            record = await self.get(run)
-            live = self._runs.get(run)
-            if record.outcome == "success" or (live is not None and live.result is None):
+        async with self._changing.setdefault(run, asyncio.Lock()):
+            record, live = await self.get(run), self._runs.get(run)
+            if (record.outcome == "success" and not unless_ended) or (live is not None and live.result is None):
                 return run
             history = await self._find_history(run)
             self._workflow(history.workflow)
-            history = await self._taken_over(history)
+            unless_ended |= record.ended_ns is None
+            history, must_stop = await self._taken_over(history, unless_ended=unless_ended)
             live_run = self._live(history)
             if history.events:
                 live_run.origin = run
                 self._launch(live_run, f"Going on: {_count_phrase(live_run.adopt(history))} kept.")
             else:  # it was in the queue
                 self._launch(live_run)
-            self.look_for_mail()  # it may have been told to stop
+            if must_stop:
+                self.look_for_mail()
         return run
 
     async def fork(self, run: str, *, without: Sequence[str] = (), payload: JsonMapping | None = None) -> str:
@@ -599,22 +601,23 @@ class InProcessEngine:
             self.journal.begin(history)
             return True
 
-    async def _taken_over(self, history: RunHistory) -> RunHistory:
-        """The history of a run that this process now works on, as it stands then."""
+    async def _taken_over(self, history: RunHistory, *, unless_ended: bool = False) -> tuple[RunHistory, bool]:
+        """The history of a run that this process now works on, as it stands then, and whether it was told to stop."""
         if self.journal is None or self.journal.failure is not None:
-            return history
+            return history, False
         run = history.run
         try:
-            history.epoch = await self._ask_journal(lambda journal: journal.take_over(run))
-            for mail in await self._wait_for_journal(lambda journal: journal.mail([run])):
-                if mail.answer is not None:
-                    self.early_answers[mail.run, mail.answer.question_id] = mail.answer
+            history.epoch = await self._ask_journal(lambda journal: journal.take_over(run, unless_ended=unless_ended))
             # Somebody may have worked on it since it was read.
-            return await self._wait_for_journal(lambda journal: journal.history(run))
+            history, mails = await self._wait_for_journal(lambda journal: (journal.history(run), journal.mail([run])))
         except (InvalidInput, ParseError, StoreLost):
             raise
         except RetinueError:  # as above
-            return history
+            return history, False
+        for mail in mails:
+            if mail.answer is not None:
+                self.early_answers[mail.run, mail.answer.question_id] = mail.answer
+        return history, any(mail.answer is None for mail in mails)
 
     def consider_parking(self, run: LiveRun) -> None:
         """Let go of the run that `run` belongs to, if it only waits for people."""

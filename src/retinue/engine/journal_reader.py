@@ -4,7 +4,7 @@ Everything in a row is checked, because it may have been edited: nonsense is an 
 keeps other runs from being read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, cast
 
@@ -139,15 +139,12 @@ class JournalReader:
         """The answers that `run` has been given, as they are written."""
         return [body for (body,) in self._rows("SELECT body FROM events WHERE run = ? AND kind = 'answered'", run)]
 
-    def mail(self, run: str) -> Sequence[Mail]:
-        """What other processes have left for `run` and its child runs."""
-        rows = self._rows(
-            "SELECT run, kind, body FROM inbox WHERE (run = ? OR (run > ? AND run < ?)) AND kind <> 'call'",
-            run,
-            run + CHILD,
-            run + AFTER_CHILD,
-        )
-        return [_mail(*row) for row in rows]
+    def mail(self, runs: AbstractSet[str]) -> Sequence[Mail]:
+        """What other processes have left for `runs` and their child runs."""
+        # One question, however many runs are at work here: what others have left for others in between is little.
+        query = "SELECT run, kind, body FROM inbox WHERE run >= ? AND run < ? AND kind <> 'call'"
+        rows = self._rows(query, min(runs), max(runs) + AFTER_CHILD) if runs else []
+        return [_mail(*row) for row in rows if row[0].partition(CHILD)[0] in runs]
 
     def record(self, run: str, owner: str | None = None) -> RunRecord:
         """One run's record; another owner's run is none."""
@@ -199,7 +196,7 @@ class JournalReader:
                 try:
                     self.record(run)
                     self.history(run)
-                    self.mail(run)
+                    self.mail({run})
                 except ParseError as error:
                     yield run, error.message
             last = page[-1][0]
