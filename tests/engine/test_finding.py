@@ -231,6 +231,8 @@ ASKED: list[tuple[Callable[[JournalReader, str], object], str]] = [
     (lambda reader, run: reader.history(run), "sqlite_autoindex_events_1"),
     (lambda reader, run: reader.find(run[:3], 9), "sqlite_autoindex_runs_1"),
     (lambda reader, run: reader.find(run[-3:], 9), "runs_by_end"),
+    (lambda reader, _: reader.to_do(["shop"], 9), "runs_to_do (status=?)"),
+    (lambda reader, run: reader.mail({run, "a"}), "sqlite_autoindex_inbox_1"),
     (lambda reader, run: read_facts(reader.connection, run=run), "PRIMARY KEY (run=?)"),
     (lambda reader, _: read_facts(reader.connection, since_ns=5, newest=9), "runs_by_start"),
 ]
@@ -254,7 +256,7 @@ def test_among_many_runs_everything_is_found_by_index(
             ask(JournalReader(noted, SqliteStore(tmp_path / "runs.sqlite3")), run)
     told = "\n".join(noted.plans)
     assert index in told
-    for table in ("runs", "events", "tags", "facts"):  # of the whole table only what an index has
+    for table in ("runs", "events", "tags", "facts", "inbox"):  # of the whole table only what an index has
         assert not re.search(rf"SCAN {table}(?! USING .*INDEX)", told), told
     # Nor is anything sorted but what has the label; and the facts of each run by themselves.
     assert "TEMP B-TREE FOR ORDER BY" not in told or "tags" in told

@@ -115,21 +115,18 @@ class JournalReader:
 
     def to_do(self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1) -> Sequence[str]:
         """The runs of `places` that are in the queue, or whose process died, the oldest first."""
+        # Two questions, each answered in the order of the index: of a long queue only the head is read.
         query = (
-            "SELECT run, place, status, owner FROM runs WHERE place <> '' AND status <> 'ended'"
-            " AND status IN ('queued', 'working') AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
+            "SELECT started_ns, run, owner FROM runs WHERE place <> '' AND status <> 'ended' AND status = ?"  # noqa: S608 - ours
+            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
         )
-        waiting: list[str] = []
-        for run, place, status, owner in self._rows(query, RUN_FORMAT, sent_before_ns):
-            if place not in places:
-                continue
-            if status == "working" and owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner, self.connection)
-            if status == "queued" or not self._alive[owner]:
-                waiting.append(run)
-            if len(waiting) == limit:
-                break
-        return waiting
+        rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, sent_before_ns)
+        for row in self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns):
+            if row[2] not in self._alive:
+                self._alive[row[2]] = self._store.is_alive(row[2], self.connection)
+            if not self._alive[row[2]]:
+                rows.append(row)
+        return [run for _, run, _ in sorted(rows)[:limit]]
 
     def pending(self, run: str) -> dict[str, Question]:
         """What `run` itself has asked and nobody has answered, by the id of the question."""
