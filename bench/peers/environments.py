@@ -9,7 +9,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-__all__ = ["DBOS", "JOURNALED", "PEERS", "RETINUE", "THINKER", "THINKING_PEERS", "Subject", "python_of", "variables"]
+__all__ = [
+    "DBOS",
+    "JOURNALED",
+    "KEEPING_PEERS",
+    "PEERS",
+    "RETINUE",
+    "THINKER",
+    "THINKING_PEERS",
+    "Subject",
+    "python_of",
+    "variables",
+]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _ENVIRONMENTS: Final = _ROOT / "bench" / "out" / "peers"
@@ -35,6 +46,11 @@ class Subject:
 RETINUE: Final = Subject("retinue", "retinue_agents")
 JOURNALED: Final = Subject("retinue, with its journal", "retinue_agents", arguments=("--journal",))
 DBOS: Final = Subject("dbos", "dbos_workflow", "peers-dbos")
+KEEPING_PEERS: Final = (
+    Subject("langgraph, with its SQLite checkpointer", "langgraph_graph", "peers-langgraph", ("--journal",)),
+    Subject("pydantic-ai on DBOS", "pydantic_ai_dbos", "peers-pydantic-ai"),
+)
+"""Those that keep a history, on SQLite."""
 PEERS: Final = (
     Subject("agent-framework-core", "agent_framework_graph", "peers-agent-framework"),
     Subject("agno", "agno_workflow", "peers-agno"),

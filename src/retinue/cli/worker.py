@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 import signal
 import time
 from pathlib import Path
@@ -28,6 +29,8 @@ _POLL_S: Final = 1.0
 _SEND_AGAIN_NS: Final = 5_000_000_000
 """When no message waits, one that was sent so long ago and still is not begun was lost."""
 _MOST_DEATHS: Final = 5
+_HEAD: Final = 8
+"""From how many runs in the queue, for each that it works on at once, a worker takes its next."""
 
 
 def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool, broker: str | None) -> None:
@@ -111,8 +114,10 @@ class _QueueWorker:
         """Begin what there is to do and room for; says whether there was anything."""
         if len(self._tasks) == self._at_once:
             return False
-        taken_any, limit = False, self._at_once + len(self._unreadable)
-        for run in await in_thread(self._journal.to_do, self._places, limit):
+        taken_any, limit = False, _HEAD * self._at_once + len(self._unreadable)
+        runs = list(await in_thread(self._journal.to_do, self._places, limit))
+        random.shuffle(runs)  # so that several workers seldom want the same one
+        for run in runs:
             if len(self._tasks) == self._at_once or self._stop.is_set():
                 break
             if run not in self._tasks and run not in self._unreadable:
