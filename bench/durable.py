@@ -225,7 +225,7 @@ def _beside_peers(url: str) -> Iterator[Row]:
         replace(subject, name=f"{subject.name}, PostgreSQL", arguments=(*subject.arguments, url))
         for subject in (JOURNALED, DBOS)
     )
-    wall, processor = costs([JOURNALED, DBOS, *KEEPING_PEERS, ours, theirs], 3, rounds=4, times=25)
+    wall, processor = costs([JOURNALED, DBOS, *KEEPING_PEERS, ours, theirs], 3, rounds=3, times=20)
     for peer, own in [(DBOS, JOURNALED), (theirs, ours), *((peer, JOURNALED) for peer in KEEPING_PEERS)]:
         goal = None if peer in KEEPING_PEERS else 0.6
         for name, figures in (("wall", wall), ("processor", processor)):

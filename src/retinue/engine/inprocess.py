@@ -343,8 +343,7 @@ class InProcessEngine:
     async def resume(self, run: str, *, unless_ended: bool = False) -> str:
         """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
 
-        A run that is still running or that ended with success is left as it is; with `unless_ended` a run that has
-        ended is refused.
+        A run that still runs or ended with success is left as it is; `unless_ended` refuses each that has ended.
 
         Raises:
             UnknownName: There is no such run, or its workflow is not known here.
@@ -360,8 +359,7 @@ class InProcessEngine:
                 return run
             history = await self._find_history(run)
             self._workflow(history.workflow)
-            unless_ended |= record.ended_ns is None
-            history, must_stop = await self._taken_over(history, unless_ended=unless_ended)
+            history, must_stop = await self._taken_over(history, unless_ended=unless_ended or record.ended_ns is None)
             live_run = self._live(history)
             if history.events:
                 live_run.origin = run

@@ -148,7 +148,7 @@ class Journal:
         """Record that this process continues a top-level run; gives its new epoch. Waits for the disk.
 
         Raises:
-            InvalidInput: Another process still works on it; or it has ended, with success or, `unless_ended`, at all.
+            InvalidInput: Another process still works on it; or it has ended, with success or, if that is asked, at all.
             UnknownName: There is no such run.
             ParseError: Its record cannot be read.
             RetinueError: The store cannot be written.
@@ -167,7 +167,7 @@ class Journal:
                 raise InvalidInput(
                     f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
                 )
-            if record.ended_ns is not None and (unless_ended or record.outcome == "success"):  # perhaps just now
+            if record.outcome == "success" or (unless_ended and record.ended_ns is not None):  # perhaps just now
                 raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
             query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
             (last,) = connection.execute(query, (run,)).fetchone()
