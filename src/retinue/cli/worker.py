@@ -18,6 +18,7 @@ from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.journal_reader import ToDo
+from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.errors import InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.orchestrator import Orchestrator
@@ -42,6 +43,7 @@ class _QueueWorker:
         self._orchestrators: dict[Invocation, Orchestrator] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
+        self._failure: RetinueError | None = None
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -58,12 +60,14 @@ class _QueueWorker:
         self._journal.watch(wake)
         try:
             async with self._stack:
-                while not self._stop.is_set():
+                while not self._stop.is_set() and self._journal.failure is None:
                     self._wake.clear()
                     if not await self._take() and burst and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), _POLL_S)
+                if failure := self._failure or self._journal.failure:
+                    raise failure
                 if self._tasks:
                     echo_err(f"Waiting up to {grace_s:g} s for {plural(len(self._tasks), 'run')}.")
                     await asyncio.wait(self._tasks.values(), timeout=grace_s)
@@ -168,6 +172,9 @@ class _QueueWorker:
             return
         except RetinueError as error:
             echo_err(f"{safe(run)}  {safe(error.message)}")
+            if not isinstance(error, RunTakenOver | StoreLost):  # what it does cannot be recorded
+                self._failure = error
+                self._on_signal()
             return
         state = "waits for an answer" if result is None else str(result.outcome or result.lifecycle)
         echo_err(f"{safe(run)}  {state}, {format_duration(round((time.monotonic() - began_s) * 1e9))}")
