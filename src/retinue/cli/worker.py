@@ -19,7 +19,7 @@ from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.journal_reader import ToDo
 from retinue.engine.store import RunTakenOver, StoreLost
-from retinue.errors import InvalidInput, RetinueError, Unavailable
+from retinue.errors import InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.present.numbers import format_duration
@@ -172,7 +172,7 @@ class _QueueWorker:
             return
         except RetinueError as error:
             echo_err(f"{safe(run)}  {safe(error.message)}")
-            if not isinstance(error, RunTakenOver | StoreLost):  # what it does cannot be recorded
+            if not isinstance(error, RunTakenOver | StoreLost | ParseError | UnknownName):  # nothing can be recorded
                 self._failure = error
                 self._on_signal()
             return

@@ -223,7 +223,8 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute(f"{statement} WITHOUT ROWID" if is_small else statement)
         if version == 1:
             _convert(connection)
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        if version < FORMAT:
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):
