@@ -28,8 +28,8 @@ def hand_on_before_the_commit(patch: pytest.MonkeyPatch) -> None:
 def work_without_epochs(patch: pytest.MonkeyPatch) -> None:
     take_over = Journal.take_over
 
-    def take_part(self: Journal, run: str) -> int:
-        take_over(self, run)
+    def take_part(self: Journal, run: str, *, unless_ended: bool = False) -> int:
+        take_over(self, run, unless_ended=unless_ended)
 
         def forget(connection: Connection) -> int:
             connection.execute("UPDATE runs SET epoch = 1 WHERE run = ?", (run,))

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,42 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
     retinue("worker", "--burst")
     assert calls(site) == ["mason", "roofer", "roofer"]
     assert "a roof of red tiles" in retinue("runs", "show", run).out
+
+
+def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later(site: Path, retinue: Give) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"
+    with worker(site) as process, Journal(history) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        size = history.with_name(f"{history.name}-wal").stat().st_size
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+        (site / "tiles").touch()
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 4
+    assert "has no room" in err
+    assert "Free space on the disk." in err
+    assert "success" not in err
+    assert "went back" not in err
+    assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
+    assert f"{run}  success" in retinue("worker", "--burst").err
+    assert calls(site) == ["mason", "roofer", "roofer"]
+
+
+def test_a_worker_that_cannot_take_a_run_in_a_history_that_is_locked_stops_and_calls_nobody(
+    site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retinue.engine.stores.sqlite.BUSY_S", 0.2)
+    (site / "tiles").touch()
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with closing(
+        sqlite3.connect(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3", isolation_level=None)
+    ) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        refused = retinue("worker")
+        assert refused.code == 4
+        assert "is locked by another program" in refused.err
+        assert calls(site) == []
+    assert f"{run}  success" in retinue("worker", "--burst").err
 
 
 def test_a_run_can_be_cancelled_in_the_queue_and_while_a_worker_has_it(site: Path, retinue: Give) -> None:

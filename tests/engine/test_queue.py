@@ -1,7 +1,11 @@
 """Runs that any process may take: from the queue, from one that hands them over, after an answer, after a death."""
 
 import asyncio
+import resource
+import sqlite3
 import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -151,6 +155,86 @@ def test_what_runs_when_an_engine_closes_can_go_back_to_the_queue(tmp_path: Path
                 assert (await engine.result(run)).data == [["a", "success", 1], ["b", "success", 2]]
 
     asyncio.run(main())
+
+
+@contextmanager
+def full(file: Path) -> Generator[None]:
+    """No file may grow any more."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file.with_name(f"{file.name}-wal").stat().st_size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def locked(file: Path) -> Generator[None]:
+    """Another program writes for a long time."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+@pytest.mark.parametrize(("trouble", "words"), [(full, "has no room"), (locked, "is locked by another program")])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_run_to_be_handed_over_stops_when_it_cannot_be_recorded_and_another_process_goes_on(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trouble: Callable[[Path], AbstractContextManager[None]],
+    words: str,
+    depth: int,
+) -> None:
+    monkeypatch.setattr("retinue.engine.stores.sqlite.BUSY_S", 0.2)
+    bodies: list[str] = []
+
+    def body(name: str, gate: asyncio.Event | None = None) -> Step:
+        async def step() -> Result:
+            bodies.append(name)
+            if gate is not None:
+                await gate.wait()
+            return result(name)
+
+        return step
+
+    async def begin(run_id: str) -> None:
+        gate = asyncio.Event()
+        steps = {"a": body("a"), "b": body("b", gate)}
+        with at(tmp_path) as journal:
+            async with open_worker(journal, steps) as engine:
+                run = await engine.start("above" if depth else "flow", {}, run=run_id)
+                if depth:
+                    await happened(engine, run, "started", "below")
+                await happened(engine, f"{run}:below" if depth else run, "finished", "a")
+                with trouble(tmp_path / "runs.sqlite3"):
+                    gate.set()
+                    with pytest.raises(Unavailable, match=words):
+                        await engine.wait_here(run)
+                    with suppress(Unavailable):  # it does not begin again here
+                        await engine.resume(run)
+                    with pytest.raises(Unavailable, match=words):
+                        await engine.wait_here(run)
+
+    async def go_on(run: str) -> None:
+        steps = {"a": body("a again"), "b": body("b again")}
+        with at(tmp_path) as journal:
+            assert [each.run for each in journal.to_do(["shop"], 10)] == [run]
+            async with open_worker(journal, steps) as engine:
+                await engine.resume(run)
+                assert (await engine.result(run)).outcome == "success"
+
+    def open_worker(journal: Journal, steps: dict[str, Step]) -> InProcessEngine:
+        flows = {"flow": fan_out(lambda: steps), "above": above}
+        return InProcessEngine(flows, journal=journal, place="shop", on_close="hand_over")
+
+    async def above(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        scope.child("below", "flow", {})
+        ((_, done),) = await collect(scope, 1)
+        return result(done.data)
+
+    asyncio.run(begin("mine"))
+    asyncio.run(go_on("mine"))
+    assert bodies == ["a", "b", "b again"]
 
 
 def test_a_run_of_a_dead_worker_is_to_do_again_and_can_be_given_up(tmp_path: Path) -> None:

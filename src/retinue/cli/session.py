@@ -28,7 +28,7 @@ from retinue.cli.project import Project, report_notes
 from retinue.cli.questions import TerminalAnswerer
 from retinue.cli.remote import mcp_servers, with_routed
 from retinue.cli.screen import LineScreen, Screen, is_interactive
-from retinue.cli.settings import journal_of, settings_of
+from retinue.cli.settings import Settings, journal_of, settings_of
 from retinue.cli.watchdog import Watchdog
 from retinue.contract.credentials import process_cleaner, redact
 from retinue.contract.event import Decision, Event, NodeFinished, QuestionAsked, TurnsAdded
@@ -49,6 +49,7 @@ from retinue.errors import Canceled, InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.fault_journal import FaultJournal
 from retinue.orchestration.follow import RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator, workflows
+from retinue.orchestration.rate_limits import RateLimits
 from retinue.orchestration.run_nodes import RunNodes, node_path
 from retinue.orchestration.run_request import RESERVED
 from retinue.orchestration.supervise import POLICIES
@@ -68,6 +69,12 @@ def policy_of(project: Project) -> Policy:
     return replace(POLICIES[project.settings.get("run.policy")], level=level, timeouts=timeouts)
 
 
+def rate_limits_of(settings: Settings, journal: Journal | None = None) -> RateLimits:
+    """How often models and agents may be called, counted in `journal` for all processes."""
+    agents = {canonical_name(name): text for name, text in settings.get("rate_limits.agents").items()}
+    return RateLimits(settings.get("rate_limits.providers"), agents, journal.change_rate if journal else None)
+
+
 def orchestrator_of(
     project: Project,
     engine: InProcessEngine,
@@ -75,6 +82,7 @@ def orchestrator_of(
     *,
     model: str | None = None,
     somebody_there: bool = False,
+    rate_limits: RateLimits | None = None,
 ) -> Orchestrator:
     """Runs plans for the agents of a folder; `model` judges. Where nobody can be asked, what is refused is skipped."""
     on_unexpected = project.settings.get("run.on_unexpected")
@@ -87,6 +95,7 @@ def orchestrator_of(
         model=model,
         grants=project.grants,
         on_unexpected="skip" if on_unexpected == "ask" and not somebody_there else on_unexpected,
+        rate_limits=rate_limits or rate_limits_of(project.settings),
     )
 
 
@@ -111,6 +120,7 @@ async def open_engine(
             await stack.enter_async_context(remote)
         if project.toolbox is not None:
             project = await _open_tools(project, project.toolbox, stack)
+        rate_limits = rate_limits_of(project.settings, journal)
         names = workflows(
             project.registry,
             boundary=Boundary(project.registry, policy=policy_of(project)),
@@ -119,11 +129,14 @@ async def open_engine(
             models=project.configured_models,
             grants=project.grants,
             likeness=project.likeness,
+            rate_limits=rate_limits,
         )
         async with InProcessEngine(names, journal=journal, answerer=answerer, **bounds) as engine:
             # Who answers a run in the queue need not be there now.
             is_somebody_there = answerer is not None or bounds.get("queues", False)
-            yield orchestrator_of(project, engine, workspace, model=model, somebody_there=is_somebody_there)
+            yield orchestrator_of(
+                project, engine, workspace, model=model, somebody_there=is_somebody_there, rate_limits=rate_limits
+            )
 
 
 async def _open_tools(project: Project, toolbox: "Toolbox", stack: contextlib.AsyncExitStack) -> Project:

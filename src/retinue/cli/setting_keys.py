@@ -19,6 +19,7 @@ class Key:
         names_model: It says which model is paid for; the file of an untrusted project names only what its user has set.
         members: What each text of a table must look like, as a regular expression. What does not may be a secret that
             stands in the wrong place, and is never shown.
+        example: What such a text may be.
         secret: Shown as `***`.
     """
 
@@ -31,6 +32,7 @@ class Key:
     adds: bool = False
     names_model: bool = False
     members: str = ""
+    example: str = "…"
     secret: bool = False
 
 
@@ -41,6 +43,7 @@ _NO_TABLE: Final[Mapping[str, str]] = {}
 _VARIABLE: Final = r"[A-Za-z_][A-Za-z0-9_]{0,127}"
 _ADDRESS: Final = r"https?://[^\s@]+"
 _DIGEST: Final = r"[0-9a-f]{64}"
+_RATE: Final = r"[1-9][0-9]{0,5}/(s|min|h)"
 _PRICE: Final = r"[0-9]{1,6}(\.[0-9]{1,6})?/[0-9]{1,6}(\.[0-9]{1,6})? [0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -52,8 +55,8 @@ def _user_key(kind: Kind, default: object, about: str, choices: tuple[str, ...] 
     return Key(kind, default, about, choices, for_projects=False)
 
 
-def _table(about: str, members: str) -> Key:
-    return Key("table", _NO_TABLE, about, for_projects=False, members=members)
+def _table(about: str, members: str, example: str = "…") -> Key:
+    return Key("table", _NO_TABLE, about, for_projects=False, members=members, example=example)
 
 
 KEYS: Final[Mapping[str, Key]] = {
@@ -128,6 +131,8 @@ KEYS: Final[Mapping[str, Key]] = {
     ),
     "models.runner_of": _table("runner by agent", "|".join(RUNNERS)),
     "models.prices": _table("price by model, `in/out date`, in USD per million tokens", _PRICE),
+    "rate_limits.providers": _table("most requests of models, by provider: `60/min`, `5/s`, `100/h`", _RATE, "60/min"),
+    "rate_limits.agents": _table("most calls of an agent, by agent: `5/min`", _RATE, "5/min"),
     "permissions.mode": _user_key("text", "", "what happens to tool calls that no rule matches"),
     "permissions.allow": _user_key("words", (), "tool calls that are allowed without asking"),
     "permissions.ask": Key("words", (), "tool calls that always ask", adds=True),

@@ -206,7 +206,7 @@ def _apply_value(
     elif is_project and not key.for_projects:
         _refuse(findings, f"a project may not set `{name}`", origin, user_fix)
     elif (read := _validate(key, value)) is None:
-        expected = " or ".join(key.choices) or _EXPECTED[key.kind]
+        expected = " or ".join(key.choices) or _EXPECTED[key.kind].replace("…", key.example)
         # A table may hold a key in the wrong place, and may be too deep to be written down.
         value_text = "what it is given" if key.kind == "table" or isinstance(value, dict | list) else repr(value)[:80]
         findings.append(

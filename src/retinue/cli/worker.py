@@ -19,7 +19,8 @@ from retinue.engine.dispatch import Dispatch
 from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import ANSWER_S, Journal
-from retinue.errors import InvalidInput, NotInstalled, RetinueError, Unavailable
+from retinue.engine.store import RunTakenOver, StoreLost
+from retinue.errors import InvalidInput, NotInstalled, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.present.numbers import format_duration
@@ -69,6 +70,7 @@ class _QueueWorker:
         self._orchestrators: dict[Invocation, Orchestrator] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
+        self._failure: RetinueError | None = None
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
 
@@ -87,13 +89,15 @@ class _QueueWorker:
             folders = ", ".join(safe(place) for place in self._places)
             echo_err(f"Taking runs of {folders}, {self._at_once} at once. Stop with Ctrl-C.")
             async with self._stack:
-                while not self._stop.is_set():
+                while not self._stop.is_set() and self._journal.failure is None:
                     self._wake.clear()
                     is_something_there = await (self._send(self._dispatch) if self._dispatch else self._take())
                     if burst and not is_something_there and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._wake.wait(), _POLL_S)
+                if failure := self._failure or self._journal.failure:
+                    raise failure
                 if self._tasks:
                     echo_err(f"Waiting up to {grace_s:g} s for {plural(len(self._tasks), 'run')}.")
                     await asyncio.wait(self._tasks.values(), timeout=grace_s)
@@ -235,6 +239,9 @@ class _QueueWorker:
             return
         except RetinueError as error:
             echo_err(f"{safe(run)}  {safe(error.message)}")
+            if not isinstance(error, RunTakenOver | StoreLost | ParseError | UnknownName):  # nothing can be recorded
+                self._failure = error
+                self._on_signal()
             return
         state = "waits for an answer" if result is None else str(result.outcome or result.lifecycle)
         echo_err(f"{safe(run)}  {state}, {format_duration(round((time.monotonic() - began_s) * 1e9))}")

@@ -56,7 +56,7 @@ class InProcessEngine:
             resuming the run.
         approval_timeout_s: How long an approval waits. Then it is denied.
         on_close: What history says of a run that is stopped by leaving the context: that it was canceled, or nothing,
-            as if the process had died; then it can be resumed. With `hand_over` it goes back to the queue.
+            so that it can be resumed. With `hand_over` it goes back to the queue; it never goes on unrecorded.
         place: Runs of this place are taken from the queue, and what is started here without being run goes there.
         queues: What is started is left to a worker of `place`.
         parks: A run that only waits for answers is let go of; a worker goes on with it when it is answered.
@@ -208,9 +208,11 @@ class InProcessEngine:
         """Wait as long as a run is worked on here; gives its result, or None when it was let go of.
 
         Raises:
-            RunTakenOver: Another process has taken it over.
+            RetinueError: Another process has taken it over, or will, since it cannot be recorded any more.
         """
         live = self._runs.get(run)
+        if live is None and self.journal is not None and self.journal.failure is not None:
+            raise self.journal.failure
         return await live.wait() if live is not None else None
 
     async def events(self, run: str, *, after: int = 0, follow: bool = True) -> AsyncGenerator[Event, None]:
@@ -432,6 +434,8 @@ class InProcessEngine:
 
     def _launch(self, run: LiveRun, message: str = "") -> None:
         """Start driving `run`; `message` says why it is not a plain new one."""
+        if self._on_close == "hand_over" and self.journal is not None and self.journal.failure is not None:
+            raise self.journal.failure
         self._runs[run.run] = run
         if self.journal is not None and run.parent is None:
             self.journal.watch(self.look_for_mail)
@@ -606,9 +610,9 @@ class InProcessEngine:
             history.epoch = await self._ask_journal(lambda journal: journal.take_over(run, unless_ended=unless_ended))
             # Somebody may have worked on it since it was read.
             history, mails = await self._wait_for_journal(lambda journal: (journal.history(run), journal.mail([run])))
-        except (InvalidInput, ParseError, StoreLost):
-            raise
-        except RetinueError:  # as above
+        except RetinueError as error:  # as above
+            if isinstance(error, InvalidInput | ParseError | StoreLost) or self._on_close == "hand_over":
+                raise
             return history, False
         for mail in mails:
             if mail.answer is not None:
@@ -641,7 +645,7 @@ class InProcessEngine:
         runs, claims = [run.run for run in live], [(run.run, run.log.history.epoch) for run in live]
         with suppress(RetinueError):
             for loss in await self._ask_journal(lambda journal: journal.losses(claims)):
-                self._fence(loss)
+                self._fence(str(loss.detail["run"]), loss)
             for mail in await self._ask_journal(lambda journal: journal.mail(runs)):
                 if (live := self._runs.get(mail.run)) is None or live.log.closed or live.log.silent:
                     continue
@@ -651,24 +655,22 @@ class InProcessEngine:
                     live.take_answer(mail.answer)
 
     def _on_journal_failure(self, failure: RetinueError) -> None:
-        """Tell every run that its history is no longer written, or one that it is not ours any more.
-
-        Called from the journal's thread.
-        """
+        """Tell or stop the runs that are no longer recorded, or not ours any more. From the journal's thread."""
 
         def broadcast() -> None:
             if isinstance(failure, RunTakenOver):
-                self._fence(failure)
+                self._fence(str(failure.detail["run"]), failure)
                 return
-            for run in tuple(self._runs.values()):
-                if run.parent is None:
+            for run in [run for run in self._runs.values() if run.parent is None]:
+                if self._on_close == "hand_over":  # who goes on with it must find all that was done
+                    self._fence(run.run, failure)
+                else:
                     run.log.record(Message(_unrecorded_message(failure), "warning"))
 
         self.in_loop(broadcast)  # in one line with what was refused, which must not be told first
 
-    def _fence(self, loss: RunTakenOver) -> None:
+    def _fence(self, name: str, loss: RetinueError) -> None:
         """Stop a run, and its child runs, without a further word about it."""
-        name = str(loss.detail["run"])
         for run in tuple(self._runs.values()):
             if run.run.partition(CHILD)[0] == name and not run.log.is_written:
                 run.fence(loss)

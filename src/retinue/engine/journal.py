@@ -252,6 +252,27 @@ class Journal:
         row = (run, -number, "", 0, kind, at_ns, encode_data(value))
         self._writer.append(Entry(_root(run), epoch, (row,)))
 
+    def change_rate(self, name: str, change: Callable[[int, int], tuple[int, T]]) -> T:
+        """Let `change` replace the number that all processes keep for the rate limit `name`. Waits for the disk.
+
+        Args:
+            name: Which limit.
+            change: Called with that number, at first 0, and the store's time in nanoseconds since 1970; gives the new
+                number, and what is returned here.
+
+        Raises:
+            RetinueError: The store cannot be written.
+        """
+        query = f"SELECT used_until_ns, {self._store.clock} FROM rates WHERE name = ?{self._store.locks_row}"  # noqa: S608 - ours
+
+        def replace(connection: Connection) -> T:
+            connection.execute("INSERT INTO rates VALUES (?, 0) ON CONFLICT DO NOTHING", (name,))
+            used_until_ns, value = change(*connection.execute(query, (name,)).fetchone())
+            connection.execute("UPDATE rates SET used_until_ns = ? WHERE name = ?", (used_until_ns, name))
+            return value
+
+        return self._writer.call(replace)
+
     # The inbox: what other processes have to say to whoever works on a run
 
     def answer(self, run: str, answer: Answer) -> None:

@@ -37,8 +37,7 @@ from retinue.engine.run_history import (
     unknown_question,
 )
 from retinue.engine.run_log import Log, wake
-from retinue.engine.store import RunTakenOver
-from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, Unavailable, UnknownName
+from retinue.errors import DeadlineExceeded, InternalError, InvalidInput, RetinueError, Unavailable, UnknownName
 
 if TYPE_CHECKING:
     from retinue.engine.inprocess import InProcessEngine
@@ -95,7 +94,7 @@ class LiveRun:
         parent: The run it is a child of, and the name it has there.
         task: What runs its workflow.
         result: Present when it has ended, and its end is in the journal.
-        loss: Why nothing of it may be told any more: another process works on it.
+        loss: Why nothing of it may be told any more: another process works on it, or will, as it cannot be recorded.
         is_parked: It is let go of: a worker goes on with it when it is answered.
         reason: Why it was told to stop, if it was.
         timer: Kills it when it keeps running after that.
@@ -117,7 +116,7 @@ class LiveRun:
     ) -> None:
         self.run = history.run
         self.log = Log(history, host)
-        self.loss: RunTakenOver | None = None
+        self.loss: RetinueError | None = None
         self.is_parked = False
         self.origin = ""
         self.past: RunHistory | None = None
@@ -300,7 +299,7 @@ class LiveRun:
         """Wait until it has ended, and its end is in the journal; None when it was let go of.
 
         Raises:
-            RunTakenOver: Another process works on it.
+            RetinueError: Its `loss`.
         """
         while self.result is None and self.loss is None and not (self.is_parked and self.log.closed):
             waiter = self._loop.create_future()
@@ -330,8 +329,8 @@ class LiveRun:
             child.park()
         self.is_parked = self.log.silent = True
 
-    def fence(self, loss: RunTakenOver) -> None:
-        """Another process works on it: record and tell nothing more."""
+    def fence(self, loss: RetinueError) -> None:
+        """Record and tell nothing more: another process works on it, or will."""
         self.loss, self.log.silent = loss, True
         wake(self._waiters)
 

@@ -49,6 +49,7 @@ TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS facts (
         run TEXT NOT NULL, child TEXT NOT NULL, sequence INTEGER NOT NULL, node TEXT NOT NULL, kind TEXT NOT NULL,
         body TEXT NOT NULL, PRIMARY KEY (run, child, sequence))""",
+    "CREATE TABLE IF NOT EXISTS rates (name TEXT PRIMARY KEY, used_until_ns INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS runs_by_start ON runs (started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_person ON runs (started_for, started_ns, run) WHERE parent IS NULL",
     "CREATE INDEX IF NOT EXISTS runs_by_end ON runs (reversed)",
@@ -59,6 +60,9 @@ TABLES: Final = (
 """A run's `status` is `queued`, `working`, `input_required` (nobody works on it until it is answered) or `ended`.
 `sent_ns` is when a broker was last told of it since it is in the queue.
 `tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
+
+NEWEST_TABLE: Final = "rates"
+"""Of the present format. Where it is missing, some version made the tables that did not know it yet."""
 
 INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 INSERT_EVENT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
@@ -103,10 +107,12 @@ class Store(Protocol):
     Attributes:
         place: Its path or its URL without a password, to name it in an error.
         locks_row: What follows a SELECT to hold its rows until the end of the transaction.
+        clock: What a SELECT gives as nanoseconds since 1970, by the one clock of all who use the database.
     """
 
     place: str
     locks_row: str
+    clock: str
 
     def exists(self) -> bool:
         """Whether there is anything to read: a file that is not there yet is not made by a question."""

@@ -269,8 +269,8 @@ class Writer:
                 entry.then(losses.get((entry.run, entry.epoch), self.failure))
 
     def _give_up(self, failure: RetinueError) -> None:
+        self._on_failure(failure)  # first, so that nobody is told that something is recorded before
         self.failure = failure
-        self._on_failure(failure)
 
 
 def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[Claim, RunTakenOver]:

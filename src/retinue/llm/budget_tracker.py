@@ -4,7 +4,7 @@ Before each call its whole possible size is held; afterwards what it really took
 several conversations of one run can share a tracker and never spend more than there is, together.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 OnUsage: TypeAlias = Callable[[Usage], None]
 """Hears what a call took, as soon as that is settled."""
+
+BeforeRequest: TypeAlias = Callable[[str], Awaitable[None]]
+"""Waits until the model of that name may be asked."""
 
 _SLACK: Final = 1e-12
 _SMALLEST: Final = 1e-3
@@ -119,12 +122,13 @@ class BudgetTracker:
         on_usage: Hears of each call through it; when absent, and unless `separate`, that of `parent` does.
 
     Attributes:
+        before_request: Called before each request through it, and may wait; at first what `parent` has.
         usages: What each call through it took, also those that failed or were cancelled.
         scopes: The bounds that hold here: its own, then those of `parent`.
         is_bounded: Whether anything bounds tokens or money, here or above; if not, no call need be estimated.
     """
 
-    __slots__ = ("is_bounded", "on_usage", "scopes", "usages")
+    __slots__ = ("before_request", "is_bounded", "on_usage", "scopes", "usages")
 
     def __init__(
         self,
@@ -142,6 +146,7 @@ class BudgetTracker:
         whole = None if separate else parent
         self.usages: list[Usage] = [] if whole is None else whole.usages
         self.on_usage = on_usage or (None if whole is None else whole.on_usage)
+        self.before_request: BeforeRequest | None = None if parent is None else parent.before_request
         self.is_bounded = tokens is not None or usd is not None or (parent is not None and parent.is_bounded)
 
     @property

@@ -44,6 +44,8 @@ class ConversationBudget:
     async def reserve(self, turns: Sequence[Turn]) -> tuple[int | None, Reservation]:
         """Set aside what a request with these turns may take; while others hold what is missing, wait for them.
 
+        Before that it waits as the tracker says.
+
         Returns:
             The most tokens that the answer may have, and what was set aside. None leaves it to the provider, which only
             happens when nothing bounds tokens or money.
@@ -52,6 +54,8 @@ class ConversationBudget:
             BudgetExceeded: It might pass a bound.
         """
         tracker = self._budget_tracker
+        if tracker.before_request is not None:
+            await tracker.before_request(self._model.name)
         while True:
             try:
                 self.bound = None

@@ -367,7 +367,7 @@ class Executor:
             earlier_turns=self._earlier_turns.pop(name, ()),
         )
         context.task = task
-        result = with_parts(context.with_delegated_usage(await self._services.call(task, context)), progress)
+        result = with_parts(context.with_delegated_usage(await context.call(task)), progress)
         if node.expects:
             agent_result, workspace = result, self._services.workspace
             result = await in_thread(verify_files, agent_result, tuple(node.expects), workspace)

@@ -6,6 +6,7 @@ It holds no state of the run: what an agent does through it is an event, a quest
 import copy
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from retinue.agents.grants import ALL, Grants
@@ -34,6 +35,7 @@ from retinue.errors import AccessDenied, BudgetExceeded, Canceled, InvalidInput,
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.orchestration.budget import Deadline
 from retinue.orchestration.plan_checker import ASK_LESS, PlanChecker, call_cycle
+from retinue.orchestration.rate_limits import RateLimits
 from retinue.orchestration.reader.parameters import EMPTY_ENVIRONMENT, ReaderEnvironment
 from retinue.orchestration.run_request import Caller, RunRequest
 from retinue.orchestration.task_builder import idempotency_key
@@ -81,6 +83,7 @@ class RunServices:
         checker: Knows the agents at hand; for plans that agents return.
         light_schema: Says in a few lines who these agents are.
         grants: What the agents of this run may use at most.
+        rate_limits: How often models and agents may be called.
         calls_left: How many more agents may be called from inside steps.
     """
 
@@ -98,11 +101,13 @@ class RunServices:
     checker: PlanChecker = field(default_factory=lambda: PlanChecker(()))
     light_schema: Callable[[], str] = str
     grants: Grants = ALL
+    rate_limits: RateLimits = field(default_factory=RateLimits)
     calls_left: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Agents inside steps may be called as often as nodes may be."""
         self.calls_left = self.request.budget.nodes
+        self.tracker.before_request = partial(self.rate_limits.wait_for_model, lambda body: self.emit(body, "", 0))
 
 
 @with_old_names(memo="checkpoint", purse="budget_tracker")
@@ -181,6 +186,7 @@ class NodeContext:
         if self._budget_tracker is None:
             open_tracker = self._open_tracker
             tracker = self._services.tracker if open_tracker is None else open_tracker(on_usage=self._report_usage)
+            tracker.before_request = partial(self._services.rate_limits.wait_for_model, self.emit)
             self._budget_tracker = tracker
         return self._budget_tracker
 
@@ -249,6 +255,11 @@ class NodeContext:
         self.waits_for = question
         raise Canceled(f"Waiting for an answer: {question.text}", hint="The agent runs again with the answer.")
 
+    async def call(self, task: Task) -> Result:
+        """Call the agent of this node through the boundary, when its rate limit leaves room."""
+        await self._services.rate_limits.wait_for_agent(task, self)
+        return await self._services.call(task, self)
+
     async def delegate(self, task: Task, *, grants: Grants | None = None, key: str | None = None) -> Result:
         """Call another agent through the boundary, inside this step; at least once, as task `{run}:{node}:{key}`.
 
@@ -292,7 +303,7 @@ class NodeContext:
         inner.deadline_ns, inner._depth, inner._inner = self.deadline_ns, self._depth + 1, True
         inner._place, inner._above = name, (*self._above, caller)
         inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True, on_usage=inner._report_usage)
-        result = inner.with_delegated_usage(await services.call(request, inner))
+        result = inner.with_delegated_usage(await inner.call(request))
         if result.usage is not None:
             result = result.model_copy(update={"usage": result.usage.with_agent(result.agent)})
             self._delegated = Usage.total((self._delegated, result.usage))

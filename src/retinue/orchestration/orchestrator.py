@@ -7,7 +7,7 @@ choice.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from types import MappingProxyType
@@ -48,6 +48,7 @@ from retinue.orchestration.planning import (
     planning_of,
     with_planning,
 )
+from retinue.orchestration.rate_limits import RateLimits
 from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
 from retinue.orchestration.run_request import RESERVED, RUN_PLAN, OnUnexpected, RunRequest, digests_of
 from retinue.orchestration.synthesise import RUN_AGENT
@@ -83,6 +84,7 @@ class Orchestrator:
         allocate: Which model each agent gets for its part; its own rules when absent.
         on_unexpected: What happens when an agent answers otherwise than it promises, after all attempts (K36): `ask`
             lets a person retry, skip or abort, `skip` goes on without its part, `abort` ends the run.
+        rate_limits: How often the model that plans may be asked: the same that `workflows` was given.
     """
 
     registry: Registry
@@ -98,6 +100,7 @@ class Orchestrator:
     grants: Grants = ALL
     allocate: "Allocator | None" = None
     on_unexpected: OnUnexpected = "skip"
+    rate_limits: RateLimits = field(default_factory=RateLimits)
 
     def plan(self, goal: str) -> Plan:
         """What would be done for `goal` by the rules, without doing it and without asking a model.
@@ -471,6 +474,7 @@ class Orchestrator:
 
         tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
         tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
+        tracker.before_request = partial(self.rate_limits.wait_for_model, lambda _: None)  # there is no run yet to tell
         deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
         return StructuredModel(model, tracker, deadline_ns, thinking)
 
@@ -522,6 +526,7 @@ def workflows(
     models: "Models | None" = None,
     grants: Grants = ALL,
     likeness: "Embedder | None" = None,
+    rate_limits: RateLimits | None = None,
 ) -> Mapping[str, Workflow]:
     """What an engine must know to run plans for the agents of `registry`: give it to the engine when it is made.
 
@@ -534,6 +539,7 @@ def workflows(
         models: Where the model that thinks along in a run comes from, for runs that have one.
         grants: What the agents may use at most.
         likeness: Ranks skills by meaning as well, such as `retinue.SentenceEmbedder`.
+        rate_limits: How often models and agents may be called; nothing limits that when absent.
     """
     call = (boundary or Boundary(registry)).call
     definitions = by_name(registry.definitions())
@@ -570,6 +576,7 @@ def workflows(
             request=request,
             deadline=deadline,
             tracker=BudgetTracker(tokens=budget.tokens, usd=budget.cost_usd, parent=parent_tracker),
+            rate_limits=rate_limits or RateLimits(),
             workspace=workspace,
             offload=offload,
             outside=outside,

@@ -18,7 +18,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from retinue.engine.journal_reader import storable
-from retinue.engine.store import FORMAT, TABLES, Connection, Cursor, StoreLost
+from retinue.engine.store import FORMAT, NEWEST_TABLE, TABLES, Connection, Cursor, StoreLost
 from retinue.errors import AccessDenied, InternalError, InvalidInput, RetinueError, Unavailable
 
 T = TypeVar("T")
@@ -62,6 +62,7 @@ class PostgresStore:
     """
 
     locks_row = " FOR NO KEY UPDATE"
+    clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS bigint)"
 
     def __init__(self, url: str) -> None:
         facts: dict[str, Any] = {}
@@ -217,7 +218,8 @@ class PostgresStore:
             self._was_there = True
             try:
                 connection.execute(self._setup.encode())
-                if self._format_of(connection) < FORMAT and writes:
+                has_all = connection.execute("SELECT to_regclass(%s)", (NEWEST_TABLE,)).fetchone() != (None,)
+                if (self._format_of(connection) < FORMAT or not has_all) and writes:
                     _make_tables(connection)
                 if writes:
                     # Shared: the server may not have noticed yet that an earlier connection of this process is gone.

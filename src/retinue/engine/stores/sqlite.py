@@ -20,7 +20,16 @@ from retinue.contract.result import Result
 from retinue.engine.event_codec import decode
 from retinue.engine.ids import CHILD
 from retinue.engine.statistics import facts_row
-from retinue.engine.store import FORMAT, INSERT_FACTS, INSERT_RUN, INSERT_TAG, RUN_FORMAT, TABLES, Connection
+from retinue.engine.store import (
+    FORMAT,
+    INSERT_FACTS,
+    INSERT_RUN,
+    INSERT_TAG,
+    NEWEST_TABLE,
+    RUN_FORMAT,
+    TABLES,
+    Connection,
+)
 from retinue.errors import ParseError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
@@ -35,6 +44,7 @@ class SqliteStore:
     """
 
     locks_row = ""  # a transaction that writes has the whole file
+    clock = "CAST((julianday('now') - 2440587.5) * 86400e9 AS INTEGER)"
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
@@ -151,7 +161,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         use_wal(connection)
         # Synced at each commit: what a caller was told outlives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
-        if format_of(connection, path, newest=FORMAT, content="history") < FORMAT:
+        has_all = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (NEWEST_TABLE,)).fetchone()
+        if format_of(connection, path, newest=FORMAT, content="history") < FORMAT or not has_all:
             _make_tables(connection)
     except BaseException:
         connection.close()
@@ -206,18 +217,18 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables, from those of format 1 if the file has them."""
+    """Make the tables that are missing, from those of format 1 if the file has them."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 1:
             connection.execute("ALTER TABLE events RENAME TO events_1")
+        for statement in TABLES:
+            is_small = any(f" {name} (" in statement for name in _SMALL)
+            connection.execute(f"{statement} WITHOUT ROWID" if is_small else statement)
+        if version == 1:
+            _convert(connection)
         if version < FORMAT:
-            for statement in TABLES:
-                is_small = any(f" {name} (\n" in statement for name in _SMALL)
-                connection.execute(f"{statement} WITHOUT ROWID" if is_small else statement)
-            if version == 1:
-                _convert(connection)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("COMMIT")
     except BaseException:
@@ -230,7 +241,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute("VACUUM")
 
 
-_SMALL: Final = ("facts", "tags")
+_SMALL: Final = ("EXISTS facts", "EXISTS tags", "EXISTS rates")
 """Tables whose rows stand in the index of their key: a table beside it would hold all of that twice."""
 
 _STARTS_1: Final = """
