@@ -29,9 +29,10 @@ from retinue.contract.result import Result
 from retinue.contract.task import Question
 from retinue.engine.base import EVERY_RUN, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
-from retinue.engine.journal import Journal, store_at
+from retinue.engine.journal import Journal
 from retinue.engine.run import LiveRun
 from retinue.engine.store import Connection
+from retinue.engine.stores import store_at
 from retinue.orchestration.orchestrator import workflows
 from retinue.orchestration.run_request import RUN_PLAN
 from retinue.orchestration.statistics import statistics_of
