@@ -6,7 +6,7 @@ Nothing is delegated, no question is asked, and nothing is kept beyond the conte
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, ParamSpec, Self, TypeAlias, TypeVar, cast, overload
 
 from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
@@ -21,13 +21,11 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.contract.task import Answer, Budget, Correction, Question, Task
 from retinue.engine.base import REAL, Outside
+from retinue.engine.offload import Pool
 from retinue.engine.run_log import log_event
 from retinue.errors import AccessDenied
 from retinue.llm.budget_tracker import BudgetTracker
 from retinue.tools.workspace import Workspace
-
-if TYPE_CHECKING:
-    from retinue.engine.offload import Pool
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -164,8 +162,6 @@ class LocalContext:
             DeadlineExceeded: Time ran out.
             InvalidInput: The function or its arguments cannot be sent to another process.
         """
-        from retinue.engine.offload import Pool  # noqa: PLC0415 - most calls need no processes
-
         if self._pool is None:
             self._pool = Pool()
         remaining_s = None if self.deadline_ns is None else max(0.0, (self.deadline_ns - self.now()) / 1e9)
