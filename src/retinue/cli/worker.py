@@ -64,7 +64,7 @@ class _QueueWorker:
 
     def __init__(self, journal: Journal, places: tuple[str, ...], at_once: int, dispatch: Dispatch | None) -> None:
         self._journal, self._places, self._at_once = journal, places, at_once
-        self._dispatch, self._trouble = dispatch, ""
+        self._dispatch, self._trouble, self._asked_s = dispatch, "", 0.0
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
         self._orchestrators: dict[Invocation, Orchestrator] = {}
@@ -132,18 +132,21 @@ class _QueueWorker:
     async def _send(self, dispatch: Dispatch) -> bool:
         """Tell the broker of what there is to do; says whether there was anything."""
         journal, trouble = self._journal, ""
+        is_due = time.monotonic() - self._asked_s > _POLL_S
         try:
             for place in self._places:
                 now_ns = time.time_ns()
-                before_ns = now_ns - _SEND_AGAIN_NS if await dispatch.is_idle(place) else 1
+                before_ns = now_ns - _SEND_AGAIN_NS if is_due and await dispatch.is_idle(place) else 1
                 while runs := await in_thread(journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns):
                     for run in runs:
                         await dispatch.send(run, place)
         except Unavailable as error:  # what was not sent is sent later
             trouble = f"{error.message} What runs goes on; no run is begun before it is back."
-        if trouble != self._trouble:
-            echo_err(trouble or "The broker is back.")
-        self._trouble = trouble
+        if is_due or trouble:
+            self._asked_s = time.monotonic()
+            if trouble != self._trouble:
+                echo_err(trouble or "The broker is back.")
+            self._trouble = trouble
         return len(await in_thread(journal.to_do, self._places, 1 + len(self._unreadable))) > len(self._unreadable)
 
     async def _job(self, run: str) -> bool:

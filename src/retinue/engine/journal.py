@@ -600,8 +600,9 @@ class Journal:
             idle = self._reader(connection).idle([run for (run,) in connection.execute(query, values)])
             connection.executemany(_END, [(run,) for run in idle])
             old = _OLD.format(condition)
-            count = connection.execute(f"SELECT count(*) FROM runs WHERE {condition} AND status = 'ended'", values)  # noqa: S608
-            deleted = count.fetchone()[0]
+            # Held to the end, so that nobody takes over a run of which half is gone.
+            query = f"SELECT run FROM runs WHERE {condition} AND status = 'ended'{self._store.locks_row}"  # noqa: S608
+            deleted = len(connection.execute(query, values).fetchall())
             for table in ("events", "facts", "tags", "inbox", "texts", "ratings", "runs"):
                 connection.execute(f"{old} DELETE FROM {table} WHERE run IN (SELECT run FROM old)", values)  # noqa: S608
             self._store.shrink(connection)

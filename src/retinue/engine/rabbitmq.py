@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -102,7 +103,8 @@ class RabbitDispatch:
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait([self._listening])
-        await self._ask(self._broker.shutdown())
+        with suppress(Unavailable):  # it gives them to others by itself
+            await self._ask(self._broker.shutdown())
 
     async def _listen(self) -> None:
         """Take messages, again and again: the libraries make a lost connection anew, but not every closed channel."""
