@@ -68,10 +68,12 @@ class Site:
         folder: Made for it.
         database: Whose tables are nobody else's.
         url: Of that database.
+        broker: Of the broker that shares the runs out; without one the workers look into the database.
     """
 
-    def __init__(self, folder: Path, database: "psycopg.Connection[Any]", url: str) -> None:
+    def __init__(self, folder: Path, database: "psycopg.Connection[Any]", url: str, broker: str = "") -> None:
         self._folder, self._database, self._url = folder / "site", database, url
+        self._broker = ["--broker", broker] if broker else []
         file = self._folder / ".retinue" / "agents" / "site.py"
         file.parent.mkdir(parents=True)
         file.write_text(_AGENTS, encoding="utf-8")
@@ -158,7 +160,7 @@ class Site:
     @contextmanager
     def _worker(self, *, at_once: int = 4) -> Generator["subprocess.Popen[bytes]"]:
         """A worker that is ready."""
-        options = ["--workspace", self._folder, "--store", self._url, "--at-once", str(at_once)]
+        options = ["--workspace", self._folder, "--store", self._url, "--at-once", str(at_once), *self._broker]
         command = [sys.executable, "-m", "retinue", "worker", *options]
         with self._log.open("wb") as log, self._log.open("rb") as read:
             process = subprocess.Popen(

@@ -37,6 +37,7 @@ from retinue.orchestration.orchestrator import workflows
 from retinue.orchestration.run_request import RUN_PLAN
 from retinue.orchestration.statistics import statistics_of
 from tests.postgres import Postgres, running_server
+from tests.rabbitmq import PROGRAM, running_broker
 
 _STORED: Final = 100_000
 _LEFT: Final = 100
@@ -235,21 +236,24 @@ def _beside_peers(url: str) -> Iterator[Row]:
             yield Row(f"durable: three-way plan : {peer.name}, {name}", own_ms / peer_ms, "times", goal, note=note)
 
 
-def _background(folder: Path, url: str) -> Iterator[Row]:
-    """Workers as processes of their own."""
+def _background(folder: Path, url: str, broker: str = "") -> Iterator[Row]:
+    """Workers as processes of their own, which look into the database or are told by a broker."""
+    by = "RabbitMQ" if broker else "PostgreSQL"
     with psycopg.connect(url, autocommit=True) as database:
-        site = Site(folder, database, url)
+        site = Site(folder / by, database, url, broker)
         rates = {workers: site.rate(workers, _QUEUED) for workers in (1, 2, 4)}
         for workers, rate in rates.items():
-            yield Row(f"durable: {_QUEUED} queued three-way runs, PostgreSQL, workers: {workers}", rate, "runs/s")
+            yield Row(f"durable: {_QUEUED} three-way runs queued by {by}, workers: {workers}", rate, "runs/s")
         yield Row("durable: … 2 workers : 1", rates[2] / rates[1], "times", 1.7, at_least=True)
         yield Row("durable: … 4 workers : 2", rates[4] / rates[2], "times", 1, at_least=True)
         taken_s, each_kb = site.waiting(1_000, 20)
-        yield Row("durable: 1,000 queued runs of an agent of 20 s in one worker, all done", taken_s, "s", 22)
+        yield Row(f"durable: 1,000 runs of an agent of 20 s in one worker, queued by {by}, all done", taken_s, "s", 22)
         yield Row("durable: … memory of each", each_kb, "kB", 40)
         taken = [site.recovery_s() for _ in range(5)]
         note = f"up to {max(taken):.2f}"
-        yield Row("durable: kill -9 of a worker until another goes on", statistics.median(taken), "s", 2, note=note)
+        yield Row(
+            f"durable: kill -9 of a worker until another goes on, by {by}", statistics.median(taken), "s", 2, note=note
+        )
 
 
 def measure() -> Iterator[Row]:
@@ -264,6 +268,9 @@ def measure() -> Iterator[Row]:
         yield from _among_many(_schema_of(server))
         yield from _beside_peers(_schema_of(server))
         yield from _background(folder, _schema_of(server))
+        if PROGRAM.exists():  # RabbitMQ is installed
+            with running_broker() as node:
+                yield from _background(folder, _schema_of(server), node.url)
 
 
 def _schema_of(server: Postgres) -> str:

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-__all__ = ["RabbitMQ", "running_broker"]
+__all__ = ["PROGRAM", "RabbitMQ", "running_broker"]
 
-_PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 _SETTINGS = (
     "collect_statistics_interval = 60000\nvm_memory_high_watermark.absolute = 512MB\ndisk_free_limit.absolute = 1MB\n"
 )
@@ -70,7 +70,7 @@ class RabbitMQ:
         log = self._folder / "log"
         with log.open("wb") as out:
             self._process: Any = subprocess.Popen(
-                [_PROGRAM],
+                [PROGRAM],
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -99,7 +99,7 @@ class RabbitMQ:
 @contextmanager
 def running_broker() -> Generator[RabbitMQ]:
     """A broker, for as long as the context is open; without the package the test is skipped."""
-    if not _PROGRAM.exists():
+    if not PROGRAM.exists():
         pytest.skip("RabbitMQ is not installed; `make test-distributed` installs it where it may")
     with tempfile.TemporaryDirectory(prefix="rabbitmq-") as folder:
         broker = RabbitMQ(Path(folder))

@@ -27,6 +27,7 @@ from retinue.orchestration.present.numbers import format_duration
 
 _POLL_S: Final = 1.0
 """How often the queue is looked at when nothing tells of a change."""
+_PAUSE_S: Final = 0.05
 _SEND_AGAIN_NS: Final = 5_000_000_000
 """When no message waits, one that was sent so long ago and still is not begun was lost."""
 _MOST_DEATHS: Final = 5
@@ -91,7 +92,11 @@ class _QueueWorker:
             async with self._stack:
                 while not self._stop.is_set() and self._journal.failure is None:
                     self._wake.clear()
-                    is_something_there = await (self._send(self._dispatch) if self._dispatch else self._take())
+                    if self._dispatch is None:
+                        is_something_there = await self._take()
+                    else:
+                        await self._send(self._dispatch)
+                        is_something_there = burst and await self._is_something_to_do()
                     if burst and not is_something_there and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
@@ -129,8 +134,8 @@ class _QueueWorker:
                 self._begin(run)
         return taken_any
 
-    async def _send(self, dispatch: Dispatch) -> bool:
-        """Tell the broker of what there is to do; says whether there was anything."""
+    async def _send(self, dispatch: Dispatch) -> None:
+        """Tell the broker of what there is to do, at most twenty times a second."""
         journal, trouble = self._journal, ""
         is_due = time.monotonic() - self._asked_s > _POLL_S
         try:
@@ -138,8 +143,8 @@ class _QueueWorker:
                 now_ns = time.time_ns()
                 before_ns = now_ns - _SEND_AGAIN_NS if is_due and await dispatch.is_idle(place) else 1
                 while runs := await in_thread(journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns):
-                    for run in runs:
-                        await dispatch.send(run, place)
+                    await asyncio.gather(*(dispatch.send(run, place) for run in runs))
+            await asyncio.sleep(_PAUSE_S)
         except Unavailable as error:  # what was not sent is sent later
             trouble = f"{error.message} What runs goes on; no run is begun before it is back."
         if is_due or trouble:
@@ -147,7 +152,10 @@ class _QueueWorker:
             if trouble != self._trouble:
                 echo_err(trouble or "The broker is back.")
             self._trouble = trouble
-        return len(await in_thread(journal.to_do, self._places, 1 + len(self._unreadable))) > len(self._unreadable)
+
+    async def _is_something_to_do(self) -> bool:
+        count = len(self._unreadable)
+        return len(await in_thread(self._journal.to_do, self._places, count + 1)) > count
 
     async def _job(self, run: str) -> bool:
         """Go on with `run`, since a message says so."""

@@ -354,10 +354,13 @@ class Journal:
             RetinueError: The store cannot be read or written.
         """
         runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns), ())
-        if runs:
-            rows = [(now_ns, run) for run in runs]
-            self._writer.call(lambda connection: connection.executemany(_MARK_SENT, rows) and None)
-        return runs
+
+        def mark(connection: Connection) -> Sequence[str]:  # what another process marks just now is its to send
+            return [
+                run for run in sorted(runs) if connection.execute(_MARK_SENT, (now_ns, run, sent_before_ns)).rowcount
+            ]
+
+        return self._writer.call(mark) if runs else ()
 
     def call_owner(self, run: str) -> None:
         """Ask the process that works on `run` whether it does. One that does not say so within a second is asleep.
@@ -672,7 +675,7 @@ _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
-_MARK_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ?"
+_MARK_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ? AND sent_ns < ?"
 _CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
