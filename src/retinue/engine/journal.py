@@ -360,7 +360,7 @@ class Journal:
                 run for run in sorted(runs) if connection.execute(_MARK_SENT, (now_ns, run, sent_before_ns)).rowcount
             ]
 
-        return self._writer.call(mark) if runs else ()
+        return self._writer.call(mark) if runs else []
 
     def call_owner(self, run: str) -> None:
         """Ask the process that works on `run` whether it does. One that does not say so within a second is asleep.
