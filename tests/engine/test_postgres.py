@@ -23,6 +23,7 @@ from retinue.contract.result import Result
 from retinue.contract.task import Answer, Question
 from retinue.engine import writer
 from retinue.engine.base import RunFilter, WorkflowScope
+from retinue.engine.blocking import in_thread
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.journal_reader import Mail
@@ -321,6 +322,32 @@ def test_whose_run_was_taken_over_is_told_and_records_nothing_more(url: str) -> 
         assert [type(each) for each in told] == [RunTakenOver]
         heir.record(Event("run", "", 0, 1, 1, Message("from its heir")), epoch=2)
         assert [event.body for event in heir.events("run")] == [Message("from its heir")]
+
+
+def test_who_only_loses_its_connection_keeps_its_runs_and_who_dies_loses_them(url: str) -> None:
+    query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mine'"
+
+    async def main() -> None:
+        with Journal(f"{url}&application_name=mine") as mine, Journal(url) as theirs:
+            async with InProcessEngine({"flow": Steps()}, journal=mine, place="shop") as engine:
+                run = await engine.start("flow", {})
+                for _ in range(5):
+                    await in_thread(sql, url, query)
+                    for _ in range(10):
+                        assert theirs.to_do(["shop"], 10) == []
+                        await asyncio.sleep(0.05)
+                mine.close()  # what the system does for a process that dies
+                died_s = time.monotonic()
+
+                def wait_until_gone() -> None:
+                    while theirs.to_do(["shop"], 10) != [run]:
+                        time.sleep(0.05)
+
+                await asyncio.wait_for(in_thread(wait_until_gone), 30)
+                assert time.monotonic() - died_s > 0.5
+                await engine.cancel(run)
+
+    asyncio.run(main())
 
 
 def test_one_of_two_answers_wins_and_the_other_is_told(url: str) -> None:

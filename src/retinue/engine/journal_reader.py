@@ -121,11 +121,9 @@ class JournalReader:
             f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
         )
         rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, sent_before_ns)
-        for row in self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns):
-            if row[2] not in self._alive:
-                self._alive[row[2]] = self._store.is_alive(row[2], self.connection)
-            if not self._alive[row[2]]:
-                rows.append(row)
+        working = self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns)
+        gone = {owner for owner in {row[2] for row in working} if self._store.is_gone(owner, self.connection)}
+        rows += [row for row in working if row[2] in gone]
         return [run for _, run, _ in sorted(rows)[:limit]]
 
     def pending(self, run: str) -> dict[str, Question]:

@@ -163,6 +163,10 @@ class Store(Protocol):
         """Whether the process of that name lives, as `connection`, the one in use, may tell."""
         ...
 
+    def is_gone(self, owner: str, connection: Connection, /) -> bool:
+        """Whether it is dead, and has not only lost its connection for a moment: it may have to be asked for twice."""
+        ...
+
     def close(self) -> None:
         """Close everything, and be no longer alive. Using it again opens it again."""
         ...

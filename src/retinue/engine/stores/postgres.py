@@ -29,6 +29,9 @@ _PATIENCE_S: Final = 10.0
 _GRACE_S: Final = 5.0
 """How long after its start, or after a connection was lost, no owner is taken for dead: all have to connect again."""
 
+_AWAY_S: Final = 0.9
+"""How long an owner may be without a connection until others go on with its runs; it connects again much sooner."""
+
 _SCHEMA: Final = "retinue"
 """Where the tables are, unless the URL sets a `search_path`; also the name of the channel that tells of changes."""
 
@@ -84,6 +87,7 @@ class PostgresStore:
         self._owner, self._server = _new_owner(), ""
         self._has_tables = self._was_there = False
         self._lost_s = self._looked_s = float("-inf")
+        self._missed_s: dict[str, float] = {}
 
     def exists(self) -> bool:
         """See `Store`."""
@@ -141,9 +145,11 @@ class PostgresStore:
 
     def has_changed(self) -> bool:
         """See `Store`. Once a second it says so anyway."""
-        connection, is_due = self._writing, monotonic() - self._looked_s > 1
+        connection = self._writing
+        is_connected = connection is not None and not connection.closed
+        is_due = monotonic() - self._looked_s > (1 if is_connected else 0.2)
         try:
-            if connection is None or connection.closed:
+            if connection is None or not is_connected:
                 if not is_due:
                     return False
                 connection = self._open_to_write()
@@ -171,6 +177,13 @@ class PostgresStore:
                 AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
         (is_alive,) = connection.execute(query, (_GRACE_S, high, low)).fetchone()
         return is_alive or monotonic() - self._lost_s < _GRACE_S
+
+    def is_gone(self, owner: str, connection: Connection, /) -> bool:
+        """See `Store`."""
+        if self.is_alive(owner, connection):
+            self._missed_s.pop(owner, None)
+            return False
+        return monotonic() - self._missed_s.setdefault(owner, monotonic()) > _AWAY_S
 
     def close(self) -> None:
         """See `Store`."""

@@ -129,6 +129,10 @@ class SqliteStore:
         """See `Store`."""
         return is_alive(self._folder, owner)
 
+    def is_gone(self, owner: str, _connection: Connection, /) -> bool:
+        """See `Store`."""
+        return not is_alive(self._folder, owner)
+
     def close(self) -> None:
         """See `Store`."""
         for connection in (self._writing, self._reading):
