@@ -204,7 +204,7 @@ class _QueueWorker:
                     on_close="hand_over",
                 )
                 orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
-        children = await in_thread(journal.find, f"{run}{CHILD}", limit=-1)
+        children = await in_thread(journal.find, f"{run}{CHILD}", limit=-1) if history.events else ()
         payloads = [history.payload, *[(await in_thread(journal.history, child)).payload for child in children]]
         if changed := dict.fromkeys(name for each in payloads for name in orchestrator.changed(each)):
             raise Unavailable(
