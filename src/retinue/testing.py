@@ -221,6 +221,10 @@ class _SharedStore:
     def is_alive(self, owner: str, connection: Connection, /) -> bool:  # noqa: ARG002 - the same
         return owner in self._disk.alive
 
+    def is_gone(self, owner: str, connection: Connection, /) -> bool:
+        """See `Store`."""
+        return not self.is_alive(owner, connection)
+
     def close(self) -> None:
         self._disk.alive.discard(self.place)
         self._disk.watchers.pop(self.place, None)

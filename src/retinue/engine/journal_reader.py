@@ -122,8 +122,8 @@ class JournalReader:
         )
         rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, sent_before_ns)
         working = self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns)
-        gone = {owner for owner in {row[2] for row in working} if self._store.is_gone(owner, self.connection)}
-        rows += [row for row in working if row[2] in gone]
+        dead_owners = {owner for owner in {row[2] for row in working} if self._store.is_gone(owner, self.connection)}
+        rows += [row for row in working if row[2] in dead_owners]
         return [run for _, run, _ in sorted(rows)[:limit]]
 
     def pending(self, run: str) -> dict[str, Question]:
