@@ -658,3 +658,16 @@ def test_answers_of_a_person_are_kept_and_those_of_the_policy_are_not() -> None:
         for body in (QuestionAsked(Question(id=node, text="?")), QuestionAnswered(answer)):
             history.events.append(Event("a", node, 0, len(history.events) + 1, 1, body))
     assert list(history.kept_results()) == ["p"]
+
+
+def test_a_child_run_that_goes_on_and_ends_in_one_transaction_has_ended(tmp_path: Path) -> None:
+    end = NodeFinished(Result(task_id="r:c", agent="flow", outcome="success"))
+    with Journal(tmp_path / "journal.sqlite3", later=lambda _: None) as journal:
+        journal.begin(RunHistory("r", "flow", {}, "", 1))
+        journal.begin(RunHistory("r:c", "flow", {}, "", 1, "r"))
+        journal.record(Event("r:c", "", 0, 1, 1, NodeStarted()))
+        journal.flush()
+        journal.go_on("r:c", 1, 1)
+        journal.record(Event("r:c", "", 0, 2, 2, end))
+        journal.flush()
+        assert journal.get("r:c").ended_ns == 2

@@ -543,7 +543,7 @@ class InProcessEngine:
             past.epoch = child.log.history.epoch
             child.adopt(past)
             if self.journal is not None:
-                self.journal.go_on(child.run, past.epoch)
+                self.journal.go_on(child.run, past.epoch, len(past.events))
             return
         own = child.log.history
         if past is not None:

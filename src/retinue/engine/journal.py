@@ -195,13 +195,11 @@ class Journal:
         statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0, sent_ns = 0 WHERE run = ?"  # noqa: S608 - ours
         self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))
 
-    def go_on(self, run: str, epoch: int) -> None:
-        """Record that this process continues a child run of a run that it works on at `epoch`."""
-        statement = (
-            "UPDATE runs SET owner = ?, status = 'working', resumed_after = (SELECT coalesce(max(sequence), 0)"
-            " FROM events WHERE events.run = runs.run AND sequence > 0) WHERE run = ?"
-        )
-        self._writer.append(Entry(_root(run), epoch, (), None, [(statement, (self._store.owner(), run))]))
+    def go_on(self, run: str, epoch: int, after: int) -> None:
+        """Record that this process continues, behind event `after`, a child run of a run that it has at `epoch`."""
+        # What follows may be recorded in the same transaction, and before this: so `after` is not asked for there.
+        statement = "UPDATE runs SET owner = ?, status = 'working', resumed_after = ? WHERE run = ?"
+        self._writer.append(Entry(_root(run), epoch, (), None, [(statement, (self._store.owner(), after, run))]))
 
     def record(self, event: Event, epoch: int = 1, then: Then | None = None) -> None:
         """Record an event of a run that this process works on at `epoch`.
