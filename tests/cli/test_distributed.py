@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from taskiq.receiver import Receiver
 
 from retinue.engine.journal import Journal
 from retinue.engine.rabbitmq import RabbitDispatch
@@ -164,7 +165,8 @@ def test_a_worker_that_sleeps_loses_its_run_and_says_so_when_it_wakes(
     assert calls(team.folder) == ["mason", "roofer", "roofer"]
 
 
-@pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.deep)])
+@pytest.mark.deep
+@pytest.mark.parametrize("seconds", [5, 60])
 def test_a_broker_that_dies_stops_no_run_and_loses_none(
     team: Team, leave: Callable[..., str], history: Journal, broker: RabbitMQ, seconds: int
 ) -> None:
@@ -270,3 +272,29 @@ def test_a_broker_that_cannot_be_used_says_what_to_do(team: Team, retinue: Give,
         assert said in done.err
         assert advice in done.err
         assert "s3cret" not in done.err
+
+
+def test_a_worker_whose_consumer_was_lost_takes_messages_again(broker: RabbitMQ, tmp_path: Path) -> None:
+    place, heard = str(tmp_path), list[str]()
+
+    async def main() -> None:
+        async def job(run: str) -> bool:
+            heard.append(run)
+            return True
+
+        async def listen_once(receiver: Receiver, stop: asyncio.Event) -> None:
+            await stop.wait()  # it hears nothing
+
+        dispatch = RabbitDispatch(broker.url, [place], at_once=1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Receiver, "listen", listen_once)
+            await dispatch.open(job)
+            await dispatch.send("01run", place)
+        end_s = time.monotonic() + 30
+        while not heard and time.monotonic() < end_s:
+            await dispatch.is_idle(place)
+            await asyncio.sleep(0.2)
+        await dispatch.close()
+
+    asyncio.run(main())
+    assert heard == ["01run"]

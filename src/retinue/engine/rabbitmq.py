@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -65,12 +66,19 @@ class RabbitDispatch:
         self._broker.is_worker_process = True
         self._stop = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
+        self._running, self._heard_s = 0, 0.0
 
     async def open(self, job: Job) -> None:
         """See `Dispatch`."""
 
         async def go_on(run: str, context: Annotated[Context, TaskiqDepends()]) -> None:
-            if await job(run):
+            self._running += 1
+            self._heard_s = time.monotonic()
+            try:
+                is_done = await job(run)
+            finally:
+                self._running -= 1
+            if is_done:
                 await context.ack()
 
         for name in ("taskiq", "aio_pika", "aiormq"):  # the worker says what a person has to know
@@ -95,7 +103,13 @@ class RabbitDispatch:
             underlay = await channel.get_underlay_channel()
             return (await underlay.queue_declare(self._queues[place].name, passive=True)).message_count
 
-        return not await self._ask(waiting())
+        is_idle = not await self._ask(waiting())
+        if is_idle or self._running >= self._at_once:
+            self._heard_s = time.monotonic()
+        elif time.monotonic() - self._heard_s > _TIMEOUT_S:  # the libraries have lost their consumer
+            self._heard_s = time.monotonic()
+            await self._ask(self._listen_anew())
+        return is_idle
 
     async def close(self) -> None:
         """See `Dispatch`."""
@@ -105,6 +119,13 @@ class RabbitDispatch:
             await asyncio.wait([self._listening])
         with suppress(Unavailable):  # it gives them to others by itself
             await self._ask(self._broker.shutdown())
+
+    async def _listen_anew(self) -> None:
+        if self._listening is not None and self._broker.read_conn is not None:
+            self._listening.cancel()
+            await asyncio.wait([self._listening])
+            self._broker.read_channel = await self._broker.read_conn.channel()
+            self._listening = asyncio.create_task(self._listen())
 
     async def _listen(self) -> None:
         """Take messages, again and again: the libraries make a lost connection anew, but not every closed channel."""
@@ -134,5 +155,5 @@ class RabbitDispatch:
 
 
 def _queue_of(place: str) -> Queue:
-    digest = blake2b(place.encode(), digest_size=6).hexdigest()
+    digest = blake2b(place.encode(errors="surrogateescape"), digest_size=6).hexdigest()
     return Queue(name=f"retinue.{Path(place).name[:40]}.{digest}", arguments={"x-delivery-limit": _DELIVERIES})
