@@ -185,7 +185,7 @@ def test_a_broker_that_dies_stops_no_run_and_loses_none(
     (team.folder / "tiles").touch()
     assert [end_of(history, run) for run in (running, *queued)] == ["success"] * 4
     assert calls(team.folder) == ["mason"] * 4 + ["roofer"] * 4  # the worker that had it still has it
-    wait_for(lambda: all("is back" in team.said(each) for each in (first, second)))
+    wait_for(lambda: all("It is back" in team.said(each) for each in (first, second)))
 
 
 @pytest.mark.deep
@@ -298,3 +298,25 @@ def test_a_worker_whose_consumer_was_lost_takes_messages_again(broker: RabbitMQ,
 
     asyncio.run(main())
     assert heard == ["01run"]
+
+
+@pytest.mark.deep
+def test_a_worker_outlives_a_database_that_is_away_for_long(site: Path, retinue: Give, postgres: Postgres) -> None:
+    (site / "tiles").touch()
+    store = postgres.fresh()
+    with worker(site, "--store", store) as process:
+        first = retinue("run", "--detach", "--plan", "house.json", "--store", store).out.strip()
+        with Journal(store) as history:
+            assert end_of(history, first) == "success"
+        postgres.stop_hard()
+        try:
+            time.sleep(15)  # longer than a question waits
+            assert process.poll() is None
+        finally:
+            postgres.start()
+        second = retinue("run", "--detach", "--plan", "house.json", "--store", store).out.strip()
+        with Journal(store) as history:
+            assert end_of(history, second) == "success"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        assert "is away" in (process.stderr.read() if process.stderr else "")

@@ -13,7 +13,6 @@ from tests.repository.tree import ROOT, child_environment, modules, rooms
 IMPORTERS: dict[str, tuple[str, ...]] = {
     "a2a": ("servers", "agents"),
     "google": ("servers", "agents"),  # protobuf, which the A2A SDK speaks
-    "aiolimiter": ("engine",),
     "aio_pika": ("engine",),
     "anyio": ("agents", "servers"),
     "boto3": ("llm",),

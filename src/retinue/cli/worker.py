@@ -92,11 +92,16 @@ class _QueueWorker:
             async with self._stack:
                 while not self._stop.is_set() and self._journal.failure is None:
                     self._wake.clear()
-                    if self._dispatch is None:
-                        is_something_there = await self._take()
-                    else:
-                        await self._send(self._dispatch)
-                        is_something_there = burst and await self._is_something_to_do()
+                    is_something_there = True
+                    try:
+                        if self._dispatch is None:
+                            is_something_there = await self._take()
+                            self._tell("")
+                        else:
+                            await self._send(self._dispatch)
+                            is_something_there = burst and await self._is_something_to_do()
+                    except StoreLost as error:  # runs wait for it, and so does the queue
+                        self._tell(error.message)
                     if burst and not is_something_there and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
@@ -145,13 +150,19 @@ class _QueueWorker:
                 while runs := await in_thread(journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns):
                     await asyncio.gather(*(dispatch.send(run, place) for run in runs))
             await asyncio.sleep(_PAUSE_S)
+        except StoreLost:
+            raise
         except Unavailable as error:  # what was not sent is sent later
             trouble = f"{error.message} What runs goes on; no run is begun before it is back."
         if is_due or trouble:
             self._asked_s = time.monotonic()
-            if trouble != self._trouble:
-                echo_err(trouble or "The broker is back.")
-            self._trouble = trouble
+            self._tell(trouble)
+
+    def _tell(self, trouble: str) -> None:
+        """Say what keeps runs from being begun, once, and when nothing does any more."""
+        if trouble != self._trouble:
+            echo_err(trouble or "It is back.")
+        self._trouble = trouble
 
     async def _is_something_to_do(self) -> bool:
         count = len(self._unreadable)
@@ -228,6 +239,8 @@ class _QueueWorker:
     async def _drive(self, run: str) -> None:
         try:
             engine = (await self._ready(run)).engine
+        except StoreLost:  # it is still in the queue
+            return
         except RetinueError as error:
             await self._give_up(run, error)
             return
