@@ -96,12 +96,12 @@ class _QueueWorker:
                     try:
                         if self._dispatch is None:
                             is_something_there = await self._take()
-                            self._tell("")
+                            self._report("")
                         else:
                             await self._send(self._dispatch)
                             is_something_there = burst and await self._is_something_to_do()
                     except StoreLost as error:  # runs wait for it, and so does the queue
-                        self._tell(error.message)
+                        self._report(error.message)
                     if burst and not is_something_there and not self._tasks:
                         break
                     with contextlib.suppress(TimeoutError):
@@ -156,9 +156,9 @@ class _QueueWorker:
             trouble = f"{error.message} What runs goes on; no run is begun before it is back."
         if is_due or trouble:
             self._asked_s = time.monotonic()
-            self._tell(trouble)
+            self._report(trouble)
 
-    def _tell(self, trouble: str) -> None:
+    def _report(self, trouble: str) -> None:
         """Say what keeps runs from being begun, once, and when nothing does any more."""
         if trouble != self._trouble:
             echo_err(trouble or "It is back.")
