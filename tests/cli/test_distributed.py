@@ -16,6 +16,7 @@ from taskiq.receiver import Receiver
 
 from retinue.engine.journal import Journal
 from retinue.engine.rabbitmq import RabbitDispatch
+from retinue.engine.stores.postgres import PostgresStore
 from tests.cli.conftest import Give
 from tests.cli.test_worker import calls, site, wait_for, worker
 from tests.postgres import Postgres
@@ -132,6 +133,21 @@ def test_what_was_in_the_queue_before_there_was_a_worker_is_run_too(
     assert [history.get(run).outcome for run in runs] == ["success"] * 3
 
 
+def test_a_run_of_another_machine_goes_to_a_worker_that_shares_its_folder(
+    team: Team, leave: Callable[..., str], history: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (team.folder / "tiles").touch()
+    with monkeypatch.context() as there:
+        there.setattr(PostgresStore, "host", "build-3")
+        run = leave()
+    assert team.add("--burst").wait(timeout=60) == 0
+    assert history.get(run).lifecycle == "submitted"
+    team.add()
+    sharing = team.add("--shared-workspace")
+    assert end_of(history, run) == "success"
+    wait_for(lambda: run in team.said(sharing))
+
+
 def test_the_run_of_a_worker_that_is_killed_goes_on_elsewhere(
     team: Team, leave: Callable[..., str], history: Journal
 ) -> None:
@@ -236,7 +252,7 @@ def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
         async def never(_: str) -> bool:
             return False
 
-        dispatch = RabbitDispatch(broker.url, [str(team.folder)], at_once=1)
+        dispatch = RabbitDispatch(broker.url, [str(team.folder)], host=history.host, at_once=1)
         await dispatch.open(never)
         await dispatch.send("01nosuchrun", str(team.folder))
         await dispatch.close()

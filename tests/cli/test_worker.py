@@ -20,9 +20,11 @@ from retinue.agents.trust import TrustStore
 from retinue.contract.plan import Delegation, Plan
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
+from retinue.engine.stores.postgres import PostgresStore
 from retinue.orchestration.orchestrator import Orchestrator, workflows
 from tests import forkserver
 from tests.cli.conftest import Give
+from tests.postgres import Postgres
 
 AGENTS = '''"""Agents that note when they are called."""
 
@@ -299,6 +301,40 @@ def test_what_cannot_be_run_any_more_ends_and_says_how_to_go_on(site: Path, reti
     assert (shown["outcome"], shown["result"]["fault"]["code"]) == ("failed", "unavailable")
     assert f"retinue runs resume {run}" in shown["result"]["fault"]["hint"]
     assert calls(site) == []
+
+
+def test_a_run_is_taken_only_on_the_machine_that_has_its_folder_unless_the_machines_share_it(
+    site: Path, retinue: Give, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "tiles").touch()
+    monkeypatch.setenv("RETINUE_STORE", postgres.fresh())
+    with monkeypatch.context() as there:
+        there.setattr(PostgresStore, "host", "build-3")
+        run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+        assert "waits for" not in retinue("runs", "list").out
+    here = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    worked = retinue("worker", "--burst")
+    assert (worked.code, f"{here}  success" in worked.err, run in worked.err) == (0, True, False)
+    assert "queued" in (listed := retinue("runs", "list").out)
+    assert "waits for a worker on build-3, or one with `--shared-workspace`: a house" in listed
+    assert "It waits for a worker on build-3" in retinue("runs", "show", run).err
+    assert f"{run}  success" in retinue("worker", "--burst", "--shared-workspace").err
+    assert "build-3" not in retinue("runs", "list").out
+    assert calls(site) == ["mason", "mason", "roofer", "roofer"]
+
+
+def test_a_run_of_a_newer_version_stays_in_the_queue_and_the_list_says_why(
+    site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr("retinue.engine.journal.RUN_FORMAT", 2)
+        run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    assert retinue("worker", "--burst").code == 0
+    assert calls(site) == []
+    assert "queued" in (listed := retinue("runs", "list").out)
+    assert "waits for a newer version of retinue: a house" in listed
+    assert json.loads(retinue("runs", "list", "--json").out)[0]["waits_for"] == "a newer version of retinue"
+    assert "It waits for a newer version of retinue." in retinue("runs", "show", run).err
 
 
 def test_workers_that_want_the_same_runs_run_each_of_them_once(site: Path) -> None:

@@ -89,7 +89,8 @@ def list_runs(*, limit: int, as_json: bool) -> None:
             word, style = _state(record)
             duration = "" if record.ended_ns is None else format_duration(max(0, record.ended_ns - record.started_ns))
             head = f"{safe(record.run)}  {minute_text(record.started_ns)}  "
-            line = cut_to_screen(f"{head}{word:<19}  {duration:>8}  {safe(record.damage or record.label)}")
+            reason = record.damage or (f"waits for {record.waits_for}: " if record.waits_for else "") + record.label
+            line = cut_to_screen(f"{head}{word:<19}  {duration:>8}  {safe(reason)}")
             echo(line.replace(word, click.style(word, fg=style), 1) if line.startswith(head + word) else line)
     else:
         echo_err('No runs yet. Start one with: retinue run "…"')
@@ -154,7 +155,10 @@ def _report_unfinished(record: RunRecord, questions: Sequence[PendingQuestion], 
     if record.stalled:
         echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {run}")
     elif record.lifecycle == "submitted":
-        echo_err(f"It is in the queue; {steps}. `retinue worker` in its folder runs it.")
+        way_on = (
+            f"It waits for {safe(record.waits_for)}." if record.waits_for else "`retinue worker` in its folder runs it."
+        )
+        echo_err(f"It is in the queue; {steps}. {way_on}")
     elif record.lifecycle == "input_required":
         echo_err(f"It waits for an answer; {steps}. Answer with: retinue runs answer {run}")
     else:
@@ -431,6 +435,7 @@ def _facts(record: RunRecord) -> dict[str, Any]:
         "parent": record.parent,
         "finished_steps": list(record.finished_steps),
         "damage": record.damage or None,
+        "waits_for": record.waits_for or None,
     }
     return present(facts)
 

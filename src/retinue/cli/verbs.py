@@ -65,6 +65,9 @@ def run() -> None:
 )
 @click.option("--burst", is_flag=True, help="Stop when nothing is left to do.")
 @click.option("--broker", metavar="URL", help="RabbitMQ, which shares runs out among workers on several machines.")
+@click.option(
+    "--shared-workspace", is_flag=True, help="The machines share its folders: take runs that another one left too."
+)
 @options.store_option
 @implemented_by("worker:work")
 def worker() -> None:

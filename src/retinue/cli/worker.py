@@ -5,6 +5,7 @@ import contextlib
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -35,17 +36,25 @@ _HEAD: Final = 8
 """From how many runs in the queue, for each that it works on at once, a worker takes its next."""
 
 
-def work(*, workspaces: tuple[Path, ...], at_once: int, grace: float, burst: bool, broker: str | None) -> None:
+def work(
+    *,
+    workspaces: tuple[Path, ...],
+    at_once: int,
+    grace: float,
+    burst: bool,
+    broker: str | None,
+    shared_workspace: bool,
+) -> None:
     """Take detached runs from the queue and run them, until it is stopped."""
     places = tuple(dict.fromkeys(str(find_root(folder)) for folder in workspaces or (None,)))
     settings = settings_of(None)
     url = settings.get("run.broker", broker)
     with open_journal() as journal, fault_log(settings):
-        asyncio.run(_work(journal, places, url, at_once=at_once, grace_s=grace, burst=burst))
+        asyncio.run(_work(journal, places, url, at_once, shared=shared_workspace, grace_s=grace, burst=burst))
 
 
 async def _work(
-    journal: Journal, places: tuple[str, ...], url: str, *, at_once: int, grace_s: float, burst: bool
+    journal: Journal, places: tuple[str, ...], url: str, at_once: int, *, shared: bool, grace_s: float, burst: bool
 ) -> None:
     dispatch: Dispatch | None = None
     if url:
@@ -56,15 +65,17 @@ async def _work(
                 "The package `taskiq-aio-pika` is not installed, and a broker is used through it.",
                 hint="install `retinue[workers]`",
             ) from error
-        dispatch = RabbitDispatch(url, places, at_once=at_once)
-    await _QueueWorker(journal, places, at_once, dispatch).work(grace_s, burst=burst)
+        dispatch = RabbitDispatch(url, places, host="" if shared else journal.host, at_once=at_once)
+    await _QueueWorker(journal, places, at_once, dispatch, shared=shared).work(grace_s, burst=burst)
 
 
 class _QueueWorker:
     """Takes runs of `places`: from a broker's messages, or without one from the journal itself."""
 
-    def __init__(self, journal: Journal, places: tuple[str, ...], at_once: int, dispatch: Dispatch | None) -> None:
-        self._journal, self._places, self._at_once = journal, places, at_once
+    def __init__(
+        self, journal: Journal, places: tuple[str, ...], at_once: int, dispatch: Dispatch | None, *, shared: bool
+    ) -> None:
+        self._journal, self._places, self._at_once, self._shared = journal, places, at_once, shared
         self._dispatch, self._trouble, self._asked_s = dispatch, "", 0.0
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
@@ -129,7 +140,7 @@ class _QueueWorker:
         if len(self._tasks) == self._at_once:
             return False
         taken_any, limit = False, _HEAD * self._at_once + len(self._unreadable)
-        runs = list(await in_thread(self._journal.to_do, self._places, limit))
+        runs = await self._to_do(limit)
         random.shuffle(runs)  # so that several workers seldom want the same one
         for run in runs:
             if len(self._tasks) == self._at_once or self._stop.is_set():
@@ -147,7 +158,10 @@ class _QueueWorker:
             for place in self._places:
                 now_ns = time.time_ns()
                 before_ns = now_ns - _SEND_AGAIN_NS if is_due and await dispatch.is_idle(place) else 1
-                while runs := await in_thread(journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns):
+                send = partial(
+                    journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns, on_any_host=self._shared
+                )
+                while runs := await in_thread(send):
                     await asyncio.gather(*(dispatch.send(run, place) for run in runs))
             await asyncio.sleep(_PAUSE_S)
         except StoreLost:
@@ -166,7 +180,10 @@ class _QueueWorker:
 
     async def _is_something_to_do(self) -> bool:
         count = len(self._unreadable)
-        return len(await in_thread(self._journal.to_do, self._places, count + 1)) > count
+        return len(await self._to_do(count + 1)) > count
+
+    async def _to_do(self, limit: int) -> list[str]:
+        return list(await in_thread(lambda: self._journal.to_do(self._places, limit, on_any_host=self._shared)))
 
     async def _job(self, run: str) -> bool:
         """Go on with `run`, since a message says so."""

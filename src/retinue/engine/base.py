@@ -55,6 +55,7 @@ class RunRecord:
         labels: Facts that whoever started it wants to find it by.
         finished_steps: Names of the steps whose results are recorded and useful: a resumed run keeps these.
         damage: Why its stored history cannot be read, with most other fields empty then; empty when it can.
+        waits_for: What must be there before it can go on, when no worker of this machine and version can take it.
     """
 
     run: str
@@ -70,6 +71,7 @@ class RunRecord:
     damage: str = ""
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    waits_for: str = ""
 
     @property
     def cursor(self) -> str:

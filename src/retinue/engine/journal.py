@@ -65,13 +65,14 @@ class Journal:
 
     Attributes:
         place: Where the history is, without a password.
+        host: The name of this machine, where several may share the history; otherwise "".
         listeners: Called in the writer's thread when something cannot be written, and with `RunTakenOver` when another
             process has taken over a run.
     """
 
     def __init__(self, place: Path | str | Store, *, later: Later | None = None) -> None:
         self._store = store_at(place) if isinstance(place, Path | str) else place
-        self.place = self._store.place
+        self.place, self.host = self._store.place, self._store.host
         self.listeners: list[Callable[[RetinueError], None]] = []
 
         def notify(failure: RetinueError) -> None:
@@ -332,26 +333,29 @@ class Journal:
 
     # The queue
 
-    def to_do(self, places: Sequence[str], limit: int) -> Sequence[str]:
+    def to_do(self, places: Sequence[str], limit: int, *, on_any_host: bool = False) -> Sequence[str]:
         """The runs that a worker of `places` can go on with, the oldest first: from the queue, and those of the dead.
+
+        A place is a folder of the machine where its run was started, unless all machines share it: `on_any_host`.
 
         Raises:
             RetinueError: The store itself cannot be read.
         """
-        return self._read(lambda reader: reader.to_do(places, limit), ())
+        return self._read(lambda reader: reader.to_do(places, limit, on_any_host=on_any_host), ())
 
-    def to_send(self, place: str, *, sent_before_ns: int, now_ns: int) -> Sequence[str]:
+    def to_send(self, place: str, *, sent_before_ns: int, now_ns: int, on_any_host: bool = False) -> Sequence[str]:
         """Those of them that a broker is to be told of, which is recorded at once: at most 500.
 
         Args:
             place: Where they are to run.
+            on_any_host: As above.
             sent_before_ns: Only those of which it was last told before then; 1 for those of which it never was.
             now_ns: When it is told.
 
         Raises:
             RetinueError: The store cannot be read or written.
         """
-        runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns), ())
+        runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns, on_any_host=on_any_host), ())
 
         def mark(connection: Connection) -> Sequence[str]:  # what another process marks just now is its to send
             return [
@@ -379,10 +383,7 @@ class Journal:
         return connection.execute(query, (run, self._store.owner())).fetchone() is not None
 
     def _answer_calls(self) -> None:
-        """Say that this process works on its runs, to whoever asks. Called in the writer's thread.
-
-        So an agent that keeps the event loop to itself for a while does not make the process look asleep.
-        """
+        """Say in the writer's thread that this process works on its runs: an agent may hold the event loop for long."""
         values = (self._store.owner(),)
         with self._lock:
             calls = self._store.read(lambda connection: connection.execute(f"SELECT 1 {_CALLS}", values).fetchone())
@@ -629,8 +630,9 @@ class Journal:
         rows: list[Row] = [_event_row(event) for event in history.events]
         for number, (kind, value) in enumerate(history.notes, 1):
             rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
-        labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
-        return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
+        tags = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
+        tags += [(run, "host", self.host)] if history.place and self.host else []
+        return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, tag) for tag in tags], then)
 
     def _claim(self, work: Callable[..., T]) -> T:
         """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.

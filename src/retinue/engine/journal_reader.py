@@ -28,7 +28,7 @@ _PAGE: Final = 200
 _LAST: Final = chr(0x10FFFF)
 """Sorts behind every other character."""
 
-_RECORD: Final = "started_ns, body, status, owner, resumed_after"
+_RECORD: Final = "started_ns, body, status, owner, resumed_after, format"
 """Of a run's row, what its record is made of."""
 
 
@@ -113,15 +113,22 @@ class JournalReader:
             PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
         ]
 
-    def to_do(self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1) -> Sequence[str]:
+    def to_do(
+        self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1, *, on_any_host: bool = False
+    ) -> Sequence[str]:
         """The runs of `places` that are in the queue, or whose process died, the oldest first."""
         # Two questions, each answered in the order of the index: of a long queue only the head is read.
         query = (
             "SELECT started_ns, run, owner FROM runs WHERE place <> '' AND status <> 'ended' AND status = ?"  # noqa: S608 - ours
-            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
+            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ?"
         )
-        rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, sent_before_ns)
-        working = self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns)
+        values: list[object] = [*places, RUN_FORMAT, sent_before_ns]
+        if not on_any_host:
+            query += " AND NOT EXISTS (SELECT 1 FROM tags WHERE run = runs.run AND name = 'host' AND value <> ?)"
+            values.append(self._store.host)
+        query += " ORDER BY started_ns, run"
+        rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *values)
+        working = self._rows(query, "working", *values)
         dead_owners = {owner for owner in {row[2] for row in working} if self._store.is_gone(owner, self.connection)}
         rows += [row for row in working if row[2] in dead_owners]
         return [run for _, run, _ in sorted(rows)[:limit]]
@@ -257,7 +264,7 @@ class JournalReader:
             raise self._damaged(run, error) from error
 
     def _record(self, run: str, facts: Sequence[Any]) -> RunRecord:
-        started_ns, body, status, owner, resumed_after = facts
+        started_ns, body, status, owner, resumed_after, run_format = facts
         start, after = read_object(_text(body)), _integer(resumed_after)
         outcome: Outcome | None = None
         lifecycle: Lifecycle = "working"
@@ -277,9 +284,14 @@ class JournalReader:
             elif sequence > after:
                 ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
-        alive = True
+        alive, waits_for = True, ""
+        if ended_ns is None and _integer(run_format) > RUN_FORMAT:
+            waits_for = "a newer version of retinue"
         if ended_ns is None and status in {"queued", "input_required"}:
             lifecycle = "submitted" if status == "queued" else "input_required"
+            query = "SELECT value FROM tags WHERE run = ? AND name = 'host' AND value <> ?"
+            if not waits_for and (hosts := self._rows(query, run, self._store.host)):
+                waits_for = f"a worker on {_text(hosts[0][0])}, or one with `--shared-workspace`"
         elif ended_ns is None:
             if owner not in self._alive:
                 self._alive[owner] = self._store.is_alive(owner, self.connection)
@@ -303,6 +315,7 @@ class JournalReader:
             finished_steps=tuple(steps),
             owner=_text(start.get("for", "")),
             labels=_labels(start),
+            waits_for=waits_for,
         )
 
     def _start(self, run: str) -> tuple[Any, ...]:

@@ -37,22 +37,23 @@ class RabbitDispatch:
     Args:
         url: `amqp://user:password@host:port/virtual-host`, or `amqps://`.
         places: Where runs are taken from.
+        host: The machine that has these folders; "" when several share them.
         at_once: How many.
 
     Raises:
         InvalidInput: The URL cannot be read.
     """
 
-    def __init__(self, url: str, places: Sequence[str], *, at_once: int) -> None:
+    def __init__(self, url: str, places: Sequence[str], *, host: str = "", at_once: int) -> None:
         failure = InvalidInput("The URL of the broker cannot be read.", hint="Write `amqp://USER:PASSWORD@HOST:PORT/`.")
         try:
-            scheme, host, port, path = (parts := urlsplit(url)).scheme, parts.hostname, parts.port, parts.path
+            scheme, name, port, path = (parts := urlsplit(url)).scheme, parts.hostname, parts.port, parts.path
         except ValueError:
             raise failure from None
-        if scheme not in {"amqp", "amqps"} or not host:
+        if scheme not in {"amqp", "amqps"} or not name:
             raise failure
-        self._address = f"{scheme}://{host}:{port or 5672}{path}"
-        self._queues = {place: _queue_of(place) for place in places}
+        self._address = f"{scheme}://{name}:{port or 5672}{path}"
+        self._queues = {place: _queue_of(place, host) for place in places}
         self._at_once = at_once
         self._broker = AioPikaBroker(
             url,
@@ -154,6 +155,6 @@ class RabbitDispatch:
         return Unavailable(f"The broker at {self._address} cannot be reached.", hint=hint)
 
 
-def _queue_of(place: str) -> Queue:
-    digest = blake2b(place.encode(errors="surrogateescape"), digest_size=6).hexdigest()
+def _queue_of(place: str, host: str) -> Queue:
+    digest = blake2b(f"{host}:{place}".encode(errors="surrogateescape"), digest_size=6).hexdigest()
     return Queue(name=f"retinue.{Path(place).name[:40]}.{digest}", arguments={"x-delivery-limit": _DELIVERIES})

@@ -59,7 +59,8 @@ TABLES: Final = (
 )
 """A run's `status` is `queued`, `working`, `input_required` (nobody works on it until it is answered) or `ended`.
 `sent_ns` is when a broker was last told of it since it is in the queue.
-`tags` are what runs are found by: their labels (`label:NAME`), and the agents that they have called (`agent`)."""
+`tags` are what runs are found by: their labels (`label:NAME`), the agents that they have called (`agent`), and the
+machine that has the folder of a run from the queue (`host`)."""
 
 NEWEST_TABLE: Final = "rates"
 """Of the present format. Where it is missing, some version made the tables that did not know it yet."""
@@ -108,11 +109,13 @@ class Store(Protocol):
         place: Its path or its URL without a password, to name it in an error.
         locks_row: What follows a SELECT to hold its rows until the end of the transaction.
         clock: What a SELECT gives as nanoseconds since 1970, by the one clock of all who use the database.
+        host: The name of this machine, where several may use the database; otherwise "".
     """
 
     place: str
     locks_row: str
     clock: str
+    host: str
 
     def exists(self) -> bool:
         """Whether there is anything to read: a file that is not there yet is not made by a question."""

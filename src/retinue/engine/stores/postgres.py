@@ -5,6 +5,7 @@ lost connection is made again, and what was under way is done again, unless the 
 """
 
 import os
+import platform
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -66,6 +67,7 @@ class PostgresStore:
 
     locks_row = " FOR NO KEY UPDATE"
     clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS bigint)"
+    host = platform.node()
 
     def __init__(self, url: str) -> None:
         facts: dict[str, Any] = {}
