@@ -24,14 +24,13 @@ from retinue.cli.output import (
 )
 from retinue.cli.project import Bounds, Project, budget_of
 from retinue.cli.remote import with_remote
-from retinue.cli.session import open_for_goal, orchestrator_of
+from retinue.cli.session import idle_engine, open_for_goal, orchestrator_of
 from retinue.contract.facts import Facts
 from retinue.contract.finding import Finding
 from retinue.contract.formatting import truncate
 from retinue.contract.json import dumps
 from retinue.contract.plan import Candidate, Delegation, Plan, topological_order
 from retinue.contract.task import Budget, ContextLevel
-from retinue.engine.inprocess import InProcessEngine
 from retinue.errors import BudgetExceeded, InvalidDefinition, ParseError, RetinueError
 from retinue.orchestration.plan_checker import findings, read_plan
 from retinue.orchestration.planning import planning_of
@@ -224,7 +223,7 @@ def _shorten(text: str) -> str:
 def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -> Plan:
     """What would be done for `goal` in a folder, without doing it."""
     # An engine that is never entered starts nothing.
-    orchestrator = orchestrator_of(project, InProcessEngine({}), project.workspace, model=project.default_tier("small"))
+    orchestrator = orchestrator_of(project, idle_engine(), project.workspace, model=project.default_tier("small"))
     by = project.settings.get("run.planner")
     if by == "rules" or (by == "auto" and not project.models.configured):
         return with_context_level(orchestrator.plan(goal), level, remote=project.remote_agents)

@@ -52,6 +52,7 @@ from retinue.cli.session import (
     StartRun,
     follow_session,
     fork,
+    idle_engine,
     invocation_in,
     resume,
     run_session,
@@ -64,7 +65,6 @@ from retinue.contract.plan import Plan
 from retinue.contract.result import Result, Usage
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunRecord
 from retinue.engine.ids import CHILD
-from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.statistics import Rating, Verdict
 from retinue.errors import InvalidInput, ParseError, UnknownName
@@ -341,7 +341,7 @@ def cancel_run(*, run: str, reason: str) -> None:
     """Stop RUN, whatever process works on it."""
 
     async def cancel(journal: Journal, name: str) -> None:
-        async with InProcessEngine({}, journal=journal) as engine:
+        async with idle_engine(journal) as engine:
             await engine.cancel(name, reason=reason or "Stopped with `retinue runs cancel`.")
 
     with open_journal() as journal:

@@ -39,7 +39,6 @@ from retinue.contract.names import canonical_name
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result
 from retinue.engine.base import Engine
-from retinue.engine.ids import CHILD
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.offload import Pool
@@ -75,9 +74,14 @@ def rate_limits_of(settings: Settings, journal: Journal | None = None) -> RateLi
     return RateLimits(settings.get("rate_limits.providers"), agents, journal.change_rate if journal else None)
 
 
+def idle_engine(journal: Journal | None = None) -> Engine:
+    """An engine that runs nothing by itself, to reach the runs of a history wherever they are worked on."""
+    return InProcessEngine({}, journal=journal)
+
+
 def orchestrator_of(
     project: Project,
-    engine: InProcessEngine,
+    engine: Engine,
     workspace: Workspace,
     *,
     model: str | None = None,
@@ -446,7 +450,7 @@ def follow_session(run: str, plan: Plan, form: Form) -> FinishedSession:
     screen = screen_for(form)
 
     async def follow(journal: Journal, lines: IO[str] | None) -> FinishedSession:
-        async with InProcessEngine({}, journal=journal) as engine:
+        async with idle_engine(journal) as engine:
             relay = _RunRelay(engine, StartedRun(run, plan), screen, lines)
             await relay.follow()
             result = reword_result(await engine.result(run))
@@ -555,16 +559,14 @@ def resume(run: str, *, accept_changes: bool = False) -> StartRun:
     """
 
     async def start(orchestrator: Orchestrator) -> StartedRun:
-        engine, journal = orchestrator.engine, _journal_of(orchestrator)
-        history = journal.history(run)
-        plan = Plan.model_validate_json(dumps(history.payload["plan"]))
-        reused_results = {name: result for name, (_, result) in history.kept_results().items()}
-        payloads = [journal.history(each).payload for each in (run, *journal.find(f"{run}{CHILD}", limit=-1))]
-        changed = dict.fromkeys(name for payload in payloads for name in orchestrator.changed(payload))
-        if changed and not accept_changes:
-            _confirm_changes(list(changed), run)
+        engine = orchestrator.engine
+        if not engine.capabilities.durable:
+            raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
+        started_run = await _kept_run(engine, run)
+        if not accept_changes and (changed := await orchestrator.changed(run)):
+            _confirm_changes(changed, run)
         await engine.resume(run)
-        return StartedRun(run, plan, after=len(history.events), reused_results=reused_results)
+        return started_run
 
     return start
 
@@ -580,19 +582,13 @@ def fork(run: str, plan: Plan, *, without: Sequence[str], changes: Mapping[str, 
             definition = orchestrator.registry.get(agent).definition if agent else None
             skill = definition and (definition.skill(name) if name else definition.default_skill)
             parameters[step] = decode_parameters(texts, skill.input_schema if skill else {})[0]
-        copy = await orchestrator.fork(run, without=without, parameters=parameters)
-        events = [event async for event in engine.events(copy, follow=False)]
-        steps = RunHistory(copy, "", {}, "", 0, events=events).kept_results()
-        changed_plan = Plan.model_validate_json(dumps((await engine.payload(copy))["plan"]))
-        reused_results = {name: result for name, (_, result) in steps.items()}
-        return StartedRun(copy, changed_plan, after=len(events), reused_results=reused_results)
+        return await _kept_run(engine, await orchestrator.fork(run, without=without, parameters=parameters))
 
     return start
 
 
-def _journal_of(orchestrator: Orchestrator) -> Journal:
-    engine = orchestrator.engine
-    journal = engine.journal if isinstance(engine, InProcessEngine) else None
-    if journal is None:
-        raise Unavailable("Runs without a history cannot be resumed.", hint="Leave out `--no-journal`.")
-    return journal
+async def _kept_run(engine: Engine, run: str) -> StartedRun:
+    plan = Plan.model_validate_json(dumps((await engine.payload(run))["plan"]))
+    events = [event async for event in engine.events(run, follow=False)]
+    steps = RunHistory(run, "", {}, "", 0, events=events).kept_results()
+    return StartedRun(run, plan, len(events), {name: result for name, (_, result) in steps.items()})

@@ -13,12 +13,11 @@ from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo_err, plural, safe
 from retinue.cli.recorded_run import open_journal, plan_in
 from retinue.cli.runs import open_again
-from retinue.cli.session import Invocation, invocation_in, open_engine
+from retinue.cli.session import Invocation, idle_engine, invocation_in, open_engine
 from retinue.cli.settings import find_root, settings_of
+from retinue.engine.base import Engine
 from retinue.engine.blocking import in_thread
 from retinue.engine.dispatch import Dispatch
-from retinue.engine.ids import CHILD
-from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import ANSWER_S, Journal
 from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.errors import InvalidInput, NotInstalled, ParseError, RetinueError, Unavailable, UnknownName
@@ -232,9 +231,7 @@ class _QueueWorker:
                     on_close="hand_over",
                 )
                 orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
-        children = await in_thread(journal.find, f"{run}{CHILD}", limit=-1) if history.events else ()
-        payloads = [history.payload, *[(await in_thread(journal.history, child)).payload for child in children]]
-        if changed := dict.fromkeys(name for each in payloads for name in orchestrator.changed(each)):
+        if changed := await orchestrator.changed(run):
             raise Unavailable(
                 f"{', '.join(f'`{name}`' for name in changed)} changed, or went, since this run began.",
                 hint=f"Continue with what is there now: retinue runs resume {run} --accept-changes",
@@ -244,7 +241,7 @@ class _QueueWorker:
     async def _give_up(self, run: str, error: RetinueError) -> None:
         """End a run that cannot be run; one that cannot even be read is left alone."""
         try:
-            async with InProcessEngine({}, journal=self._journal) as engine:
+            async with idle_engine(self._journal) as engine:
                 await engine.fail(run, error)
         except InvalidInput:  # another worker has it
             return
@@ -260,8 +257,6 @@ class _QueueWorker:
             return
         except RetinueError as error:
             await self._give_up(run, error)
-            return
-        if not isinstance(engine, InProcessEngine):  # `open_engine` opens no other
             return
         began_s, since_ns = time.monotonic(), time.time_ns()
         try:
@@ -287,7 +282,7 @@ class _QueueWorker:
         state = "waits for an answer" if result is None else str(result.outcome or result.lifecycle)
         echo_err(f"{safe(run)}  {state}, {format_duration(round((time.monotonic() - began_s) * 1e9))}")
 
-    async def _resume(self, engine: InProcessEngine, run: str) -> None:
+    async def _resume(self, engine: Engine, run: str) -> None:
         """Go on with `run`; where a broker gave it away from a process that still has it, once that one is silent.
 
         Raises:

@@ -20,13 +20,13 @@ import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, Self, TypeAlias
 
 from retinue.contract.event import Body, Event
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Lifecycle, Outcome, Result
 from retinue.contract.task import Answer, Question
-from retinue.errors import InvalidInput
+from retinue.errors import InvalidInput, RetinueError
 
 Step: TypeAlias = Callable[[], Awaitable[Result]]
 """The body of a step. It runs at least once; its result is recorded once."""
@@ -232,9 +232,13 @@ Workflow: TypeAlias = Callable[[WorkflowScope, JsonMapping], Awaitable[Result]]
 
 
 class Engine(Protocol):
-    """A place where runs run. Use it as an async context manager; leaving it stops what still runs."""
+    """A place where runs run. Leaving the context stops what still runs."""
 
     capabilities: Capabilities
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
 
     async def start(
         self,
@@ -336,12 +340,35 @@ class Engine(Protocol):
         """
         ...
 
-    async def resume(self, run: str) -> str:
+    async def fail(self, run: str, error: RetinueError) -> None:
+        """End a run that no process works on as failed.
+
+        Raises:
+            UnknownName: There is no such run.
+            InvalidInput: Another process works on it.
+        """
+        ...
+
+    async def wait_here(self, run: str) -> Result | None:
+        """Wait as long as a run is worked on here; gives its result, or None when it was let go of.
+
+        Raises:
+            RetinueError: Another process has taken it over, or will, since it cannot be recorded any more.
+        """
+        ...
+
+    async def resume(self, run: str, *, unless_ended: bool = False) -> str:
         """Continue a run that did not end well, without repeating its finished steps; gives the run's id.
 
+        A run that still runs or ended with success is left as it is; `unless_ended` refuses each that has ended.
         Steps that ended `success` or `partial` are finished, and so are those whose work a child run does (`working`);
         all others run again. Answers that a person gave are kept.
         Time and chance repeat until the first step that is run anew has ended.
+
+        Raises:
+            UnknownName: There is no such run, or its workflow is not known here.
+            InvalidInput: It is a child run, another process works on it, or it has ended in the meantime.
+            ParseError: Its record cannot be read.
         """
         ...
 

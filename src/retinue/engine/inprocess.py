@@ -205,11 +205,7 @@ class InProcessEngine:
         return result
 
     async def wait_here(self, run: str) -> Result | None:
-        """Wait as long as a run is worked on here; gives its result, or None when it was let go of.
-
-        Raises:
-            RetinueError: Another process has taken it over, or will, since it cannot be recorded any more.
-        """
+        """See `Engine.wait_here`."""
         live = self._runs.get(run)
         if live is None and self.journal is not None and self.journal.failure is not None:
             raise self.journal.failure
@@ -295,12 +291,7 @@ class InProcessEngine:
                 await self._ask_journal(lambda journal: journal.cancel(run, reason))
 
     async def fail(self, run: str, error: RetinueError) -> None:
-        """End a run that no process works on as failed.
-
-        Raises:
-            UnknownName: There is no such run.
-            InvalidInput: Another process works on it.
-        """
+        """See `Engine.fail`."""
         async with self._changing.setdefault(run, asyncio.Lock()):
             await self._end_dead(run, failure_result(run, (await self.get(run)).workflow, error))
 
@@ -343,15 +334,7 @@ class InProcessEngine:
         return await self._ask_journal(lambda journal: journal.get(run, owner=owner))
 
     async def resume(self, run: str, *, unless_ended: bool = False) -> str:
-        """See `Engine.resume`. What `History.kept` names is kept, all other steps run again.
-
-        A run that still runs or ended with success is left as it is; `unless_ended` refuses each that has ended.
-
-        Raises:
-            UnknownName: There is no such run, or its workflow is not known here.
-            InvalidInput: It is a child run, another process works on it, or it has ended in the meantime.
-            ParseError: Its record cannot be read.
-        """
+        """See `Engine.resume`."""
         if CHILD in run:
             parent = run.partition(CHILD)[0]
             raise InvalidInput(f"`{run}` is a child run.", hint=f"Resume the run it belongs to: `{parent}`.")

@@ -24,6 +24,7 @@ from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Budget, Limits, Question, Task, Thinking
 from retinue.contract.tokens import DEFAULT
 from retinue.engine.base import REAL, Engine, Outside, Workflow, WorkflowScope
+from retinue.engine.ids import CHILD
 from retinue.engine.offload import Pool
 from retinue.engine.run_history import RunHistory
 from retinue.errors import InvalidInput, RetinueError, Unavailable, UnknownName
@@ -37,6 +38,7 @@ from retinue.orchestration.budget import (
     with_thinking,
 )
 from retinue.orchestration.executor import Executor
+from retinue.orchestration.follow import starts_child
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.plan_checker import PlanChecker
 from retinue.orchestration.planning import (
@@ -286,15 +288,26 @@ class Orchestrator:
         """
         return RunRequest.read(await self.engine.payload(run)).task
 
-    def changed(self, payload: JsonMapping) -> list[str]:
-        """The agents of a run that are not defined any more as they were when it began, by what it was started with.
+    async def changed(self, run: str) -> list[str]:
+        """The agents of a run and of its child runs that are not defined any more as they were when it began.
 
         Raises:
-            InvalidInput: `payload` is not what a run of a plan is started with.
+            UnknownName: There is no such run.
+            InvalidInput: It is not one of a plan.
         """
-        before = RunRequest.read(payload).definitions
-        now = digests_of(before, self._definition_of)
-        return [name for name, digest in before.items() if now.get(name) != digest]
+        names, runs = dict[str, None](), [run]
+        for each in runs:
+            try:
+                before = RunRequest.read(await self.engine.payload(each)).definitions
+            except UnknownName:
+                if each == run:
+                    raise
+                continue  # a child run that had not been started yet
+            now = digests_of(before, self._definition_of)
+            names |= dict.fromkeys(name for name, digest in before.items() if now.get(name) != digest)
+            events = [event async for event in self.engine.events(each, follow=False)]
+            runs += dict.fromkeys(f"{each}{CHILD}{event.node}" for event in events if starts_child(event))
+        return list(names)
 
     async def fork(
         self, run: str, *, without: Sequence[str] = (), parameters: Mapping[str, JsonMapping] = MappingProxyType({})

@@ -427,7 +427,7 @@ class Service:
                 if not record.stalled or "door" not in record.labels:
                     continue
                 try:
-                    if changed := self.orchestrator.changed(await self.engine.payload(record.run)):
+                    if changed := await self.orchestrator.changed(record.run):
                         _LOGGER.warning("run %s is left: not here as it was: %s", record.run, ", ".join(changed))
                         continue
                     since_ns = time.time_ns()
