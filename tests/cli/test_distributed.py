@@ -2,18 +2,21 @@
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from taskiq.receiver import Receiver
 
+from retinue.agents.trust import TrustStore
 from retinue.engine.journal import Journal
 from retinue.engine.rabbitmq import RabbitDispatch
 from retinue.engine.stores.postgres import PostgresStore
@@ -131,6 +134,28 @@ def test_what_was_in_the_queue_before_there_was_a_worker_is_run_too(
     process = team.add("--burst")
     assert process.wait(timeout=60) == 0, team.said(process)
     assert [history.get(run).outcome for run in runs] == ["success"] * 3
+
+
+@pytest.mark.deep
+def test_a_full_folder_keeps_no_other_from_being_worked_on(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
+    annex = team.folder / "annex"
+    (annex / ".git").mkdir(parents=True)
+    copytree(team.folder / ".retinue", annex / ".retinue")
+    TrustStore(Path(os.environ["RETINUE_STATE_DIR"])).trust(annex)
+    full = [leave() for _ in range(3)]
+    process = team.add("--workspace", ".", "--workspace", "annex", "--at-once", "2", "--per-workspace", "1")
+    wait_for(lambda: "roofer" in calls(team.folder))
+    with chdir(annex):
+        small = leave("../wall.json")
+    wait_for(lambda: history.get(small).lifecycle == "input_required")
+    time.sleep(6)  # longer than a worker with room waits for messages before it listens anew
+    assert calls(team.folder) == ["mason", "painter", "roofer"]
+    (team.folder / "tiles").touch()
+    assert [end_of(history, run) for run in full] == ["success"] * 3
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 0
 
 
 def test_a_run_of_another_machine_goes_to_a_worker_that_shares_its_folder(
@@ -252,7 +277,7 @@ def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
         async def never(_: str) -> bool:
             return False
 
-        dispatch = RabbitDispatch(broker.url, [str(team.folder)], host=history.host, at_once=1)
+        dispatch = RabbitDispatch(broker.url, [str(team.folder)], host=history.host, at_once=1, per_place=1)
         await dispatch.open(never)
         await dispatch.send("01nosuchrun", str(team.folder))
         await dispatch.close()
@@ -301,7 +326,7 @@ def test_a_worker_whose_consumer_was_lost_takes_messages_again(broker: RabbitMQ,
         async def listen_once(receiver: Receiver, stop: asyncio.Event) -> None:
             await stop.wait()  # it hears nothing
 
-        dispatch = RabbitDispatch(broker.url, [place], at_once=1)
+        dispatch = RabbitDispatch(broker.url, [place], at_once=1, per_place=1)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Receiver, "listen", listen_once)
             await dispatch.open(job)

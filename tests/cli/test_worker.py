@@ -323,6 +323,18 @@ def test_a_run_is_taken_only_on_the_machine_that_has_its_folder_unless_the_machi
     assert calls(site) == ["mason", "mason", "roofer", "roofer"]
 
 
+def test_no_folder_has_more_runs_at_work_than_it_may(site: Path, retinue: Give) -> None:
+    for _ in range(3):
+        assert retinue("run", "--detach", "--plan", "house.json").code == 0
+    with worker(site, "--burst", "--at-once", "3", "--per-workspace", "1") as process:
+        wait_for(lambda: "roofer" in calls(site))
+        time.sleep(1.2)  # it has looked for more
+        assert calls(site) == ["mason", "roofer"]
+        (site / "tiles").touch()
+        assert process.wait(timeout=60) == 0
+    assert calls(site) == ["mason"] * 3 + ["roofer"] * 3
+
+
 def test_a_run_of_a_newer_version_stays_in_the_queue_and_the_list_says_why(
     site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,9 @@ def run() -> None:
 )  # fmt: skip
 @click.option("--at-once", type=click.IntRange(min=1), default=4, show_default=True, metavar="N", help="Runs at once.")
 @click.option(
+    "--per-workspace", type=click.IntRange(min=1), metavar="N", help="Runs of one folder at once. [default: --at-once]"
+)
+@click.option(
     "--grace",
     type=Duration(),
     default=10.0,

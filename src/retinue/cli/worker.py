@@ -5,6 +5,8 @@ import contextlib
 import random
 import signal
 import time
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -32,13 +34,14 @@ _SEND_AGAIN_NS: Final = 5_000_000_000
 """When no message waits, one that was sent so long ago and still is not begun was lost."""
 _MOST_DEATHS: Final = 5
 _HEAD: Final = 8
-"""From how many runs in the queue, for each that it works on at once, a worker takes its next."""
+"""From how many runs in the queue, for each that there is room for, a worker takes its next."""
 
 
 def work(
     *,
     workspaces: tuple[Path, ...],
     at_once: int,
+    per_workspace: int | None,
     grace: float,
     burst: bool,
     broker: str | None,
@@ -49,33 +52,20 @@ def work(
     settings = settings_of(None)
     url = settings.get("run.broker", broker)
     with open_journal() as journal, fault_log(settings):
-        asyncio.run(_work(journal, places, url, at_once, shared=shared_workspace, grace_s=grace, burst=burst))
-
-
-async def _work(
-    journal: Journal, places: tuple[str, ...], url: str, at_once: int, *, shared: bool, grace_s: float, burst: bool
-) -> None:
-    dispatch: Dispatch | None = None
-    if url:
-        try:
-            from retinue.engine.rabbitmq import RabbitDispatch  # optional
-        except ImportError as error:
-            raise NotInstalled(
-                "The package `taskiq-aio-pika` is not installed, and a broker is used through it.",
-                hint="install `retinue[workers]`",
-            ) from error
-        dispatch = RabbitDispatch(url, places, host="" if shared else journal.host, at_once=at_once)
-    await _QueueWorker(journal, places, at_once, dispatch, shared=shared).work(grace_s, burst=burst)
+        worker = _QueueWorker(journal, places, at_once, per_workspace or at_once, shared=shared_workspace)
+        asyncio.run(worker.work(url, grace, burst=burst))
 
 
 class _QueueWorker:
     """Takes runs of `places`: from a broker's messages, or without one from the journal itself."""
 
     def __init__(
-        self, journal: Journal, places: tuple[str, ...], at_once: int, dispatch: Dispatch | None, *, shared: bool
+        self, journal: Journal, places: tuple[str, ...], at_once: int, per_place: int, *, shared: bool
     ) -> None:
-        self._journal, self._places, self._at_once, self._shared = journal, places, at_once, shared
-        self._dispatch, self._trouble, self._asked_s = dispatch, "", 0.0
+        self._journal, self._places, self._shared = journal, places, shared
+        self._at_once, self._per_place, self._working = at_once, per_place, Counter[str]()
+        self._dispatch: Dispatch | None = None
+        self._trouble, self._asked_s = "", 0.0
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
         self._orchestrators: dict[Invocation, Orchestrator] = {}
@@ -85,7 +75,8 @@ class _QueueWorker:
         self._wake = asyncio.Event()
         self._stop = asyncio.Event()
 
-    async def work(self, grace_s: float, *, burst: bool) -> None:
+    async def work(self, broker: str, grace_s: float, *, burst: bool) -> None:
+        self._dispatch = self._dispatch_at(broker) if broker else None
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal)
@@ -130,23 +121,33 @@ class _QueueWorker:
             if self._dispatch is not None:
                 await self._dispatch.close()
 
+    def _dispatch_at(self, url: str) -> Dispatch:
+        try:
+            from retinue.engine.rabbitmq import RabbitDispatch  # optional
+        except ImportError as error:
+            raise NotInstalled(
+                "The package `taskiq-aio-pika` is not installed, and a broker is used through it.",
+                hint="install `retinue[workers]`",
+            ) from error
+        host = "" if self._shared else self._journal.host
+        return RabbitDispatch(url, self._places, host=host, at_once=self._at_once, per_place=self._per_place)
+
     def _on_signal(self) -> None:
         self._stop.set()
         self._wake.set()
 
     async def _take(self) -> bool:
         """Begin what there is to do and room for; says whether there was anything."""
-        if len(self._tasks) == self._at_once:
-            return False
-        taken_any, limit = False, _HEAD * self._at_once + len(self._unreadable)
-        runs = await self._to_do(limit)
-        random.shuffle(runs)  # so that several workers seldom want the same one
-        for run in runs:
-            if len(self._tasks) == self._at_once or self._stop.is_set():
-                break
-            if run not in self._tasks and run not in self._unreadable:
+        taken_any = False
+        for place in random.sample(self._places, len(self._places)):
+            room = min(self._at_once - len(self._tasks), self._per_place - self._working[place])
+            if room < 1 or self._stop.is_set():
+                continue
+            runs = await self._to_do((place,), _HEAD * room + self._working[place] + len(self._unreadable))
+            runs = [run for run in runs if run not in self._tasks and run not in self._unreadable]
+            for run in random.sample(runs, min(room, len(runs))):  # so that several workers seldom want the same one
                 taken_any = True
-                self._begin(run)
+                self._begin(run, place)
         return taken_any
 
     async def _send(self, dispatch: Dispatch) -> None:
@@ -179,26 +180,28 @@ class _QueueWorker:
 
     async def _is_something_to_do(self) -> bool:
         count = len(self._unreadable)
-        return len(await self._to_do(count + 1)) > count
+        return len(await self._to_do(self._places, count + 1)) > count
 
-    async def _to_do(self, limit: int) -> list[str]:
-        return list(await in_thread(lambda: self._journal.to_do(self._places, limit, on_any_host=self._shared)))
+    async def _to_do(self, places: tuple[str, ...], limit: int) -> Sequence[str]:
+        return await in_thread(lambda: self._journal.to_do(places, limit, on_any_host=self._shared))
 
     async def _job(self, run: str) -> bool:
         """Go on with `run`, since a message says so."""
         if self._stop.is_set():
             return False
         if run not in self._tasks and run not in self._unreadable:
-            await asyncio.wait([self._begin(run)])
+            await asyncio.wait([self._begin(run, "")])
         return True
 
-    def _begin(self, run: str) -> asyncio.Task[None]:
+    def _begin(self, run: str, place: str) -> asyncio.Task[None]:
         task = self._tasks[run] = asyncio.create_task(self._drive(run))
-        task.add_done_callback(lambda _: self._on_done(run))
+        self._working[place] += 1
+        task.add_done_callback(lambda _: self._on_done(run, place))
         return task
 
-    def _on_done(self, run: str) -> None:
+    def _on_done(self, run: str, place: str) -> None:
         del self._tasks[run]
+        self._working[place] -= 1
         self._wake.set()
 
     async def _ready(self, run: str) -> Orchestrator:

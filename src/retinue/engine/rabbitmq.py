@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -39,12 +40,13 @@ class RabbitDispatch:
         places: Where runs are taken from.
         host: The machine that has these folders; "" when several share them.
         at_once: How many.
+        per_place: How many of one place.
 
     Raises:
         InvalidInput: The URL cannot be read.
     """
 
-    def __init__(self, url: str, places: Sequence[str], *, host: str = "", at_once: int) -> None:
+    def __init__(self, url: str, places: Sequence[str], *, host: str = "", at_once: int, per_place: int) -> None:
         failure = InvalidInput("The URL of the broker cannot be read.", hint="Write `amqp://USER:PASSWORD@HOST:PORT/`.")
         try:
             scheme, name, port, path = (parts := urlsplit(url)).scheme, parts.hostname, parts.port, parts.path
@@ -54,10 +56,10 @@ class RabbitDispatch:
             raise failure
         self._address = f"{scheme}://{name}:{port or 5672}{path}"
         self._queues = {place: _queue_of(place, host) for place in places}
-        self._at_once = at_once
+        self._at_once, self._per_place = at_once, per_place
         self._broker = AioPikaBroker(
             url,
-            qos=at_once,
+            qos=per_place,  # of each queue
             exchange=Exchange("retinue"),
             task_queues=list(self._queues.values()),
             dead_letter_queue=Queue(name="retinue.dead"),
@@ -67,18 +69,20 @@ class RabbitDispatch:
         self._broker.is_worker_process = True
         self._stop = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
-        self._running, self._heard_s = 0, 0.0
+        self._running = Counter[str]()
+        self._heard_s: dict[str, float] = {}
 
     async def open(self, job: Job) -> None:
         """See `Dispatch`."""
 
         async def go_on(run: str, context: Annotated[Context, TaskiqDepends()]) -> None:
-            self._running += 1
-            self._heard_s = time.monotonic()
+            queue = str(context.message.labels.get("queue_name"))
+            self._running[queue] += 1
+            self._heard_s[queue] = time.monotonic()
             try:
                 is_done = await job(run)
             finally:
-                self._running -= 1
+                self._running[queue] -= 1
             if is_done:
                 await context.ack()
 
@@ -102,13 +106,16 @@ class RabbitDispatch:
             if channel is None:
                 raise self._away_error()
             underlay = await channel.get_underlay_channel()
-            return (await underlay.queue_declare(self._queues[place].name, passive=True)).message_count
+            return (await underlay.queue_declare(queue, passive=True)).message_count
 
+        queue = self._queues[place].name
         is_idle = not await self._ask(waiting())
-        if is_idle or self._running >= self._at_once:
-            self._heard_s = time.monotonic()
-        elif time.monotonic() - self._heard_s > _TIMEOUT_S:  # the libraries have lost their consumer
-            self._heard_s = time.monotonic()
+        is_busy = self._running[queue] >= self._per_place or self._running.total() >= self._at_once
+        now_s = time.monotonic()
+        if is_idle or is_busy:
+            self._heard_s[queue] = now_s
+        elif now_s - self._heard_s.setdefault(queue, now_s) > _TIMEOUT_S:  # the libraries have lost their consumer
+            self._heard_s.clear()
             await self._ask(self._listen_anew())
         return is_idle
 
