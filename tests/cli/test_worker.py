@@ -205,6 +205,40 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
     assert "a roof of red tiles" in retinue("runs", "show", run).out
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells there whether a process is stopped")
+@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
+def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_continues_or_dies(
+    site: Path, retinue: Give, end: signal.Signals
+) -> None:
+    def shown() -> tuple[bool, int | None]:
+        (listed,), facts = retinue("runs", "list", "--json").data, retinue("runs", "show", run, "--json").data
+        assert listed["stalled"] == facts["stalled"]
+        return facts["stalled"], facts.get("stopped_pid")
+
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with worker(site) as process, Journal(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        assert shown() == (False, None)
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: shown() == (True, process.pid))
+        assert "stalled" in retinue("runs", "list").out
+        assert f"Its process is stopped; 1 result kept. Let it go on: kill -CONT {process.pid}" in (
+            retinue("runs", "show", run).err
+        )
+        refused = retinue("runs", "resume", run)
+        assert (refused.code, f"kill -CONT {process.pid}" in refused.err) == (2, True)
+        assert retinue("worker", "--burst").code == 0  # nobody takes it
+        assert retinue("runs", "prune", "--keep", "0").err == "0 runs deleted.\n"
+        process.send_signal(end)
+        wait_for(lambda: shown() == (end == signal.SIGKILL, None))
+        (site / "tiles").touch()
+        if end == signal.SIGKILL:
+            assert "Its process has ended" in retinue("runs", "show", run).err
+            assert f"{run}  success" in retinue("worker", "--burst").err
+        wait_for(lambda: journal.get(run).outcome == "success")
+    assert calls(site) == ["mason", *["roofer"] * (1 + (end == signal.SIGKILL))]
+
+
 def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later(site: Path, retinue: Give) -> None:
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"

@@ -153,6 +153,8 @@ def _report_unfinished(record: RunRecord, questions: Sequence[PendingQuestion], 
         echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}{options}")
     if record.stalled:
         echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {run}")
+    elif record.stopped_pid is not None:
+        echo_err(f"Its process is stopped; {steps}. Let it go on: kill -CONT {record.stopped_pid}")
     elif record.lifecycle == "submitted":
         echo_err(f"It is in the queue; {steps}. `retinue worker` in its folder runs it.")
     elif record.lifecycle == "input_required":
@@ -427,7 +429,8 @@ def _facts(record: RunRecord) -> dict[str, Any]:
         "label": record.label,
         "started_ns": record.started_ns,
         "ended_ns": record.ended_ns,
-        "stalled": record.stalled,
+        "stalled": record.stalled or record.stopped_pid is not None,
+        "stopped_pid": record.stopped_pid,
         "parent": record.parent,
         "finished_steps": list(record.finished_steps),
         "damage": record.damage or None,
@@ -442,7 +445,7 @@ def _state(record: RunRecord) -> tuple[str, str]:
     """How far a run is, in words, and the colour of it."""
     if record.damage:
         return "damaged", "red"
-    if record.stalled:
+    if record.stalled or record.stopped_pid is not None:
         return "stalled", "yellow"
     if record.lifecycle == "submitted":
         return "queued", "cyan"

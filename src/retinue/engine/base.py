@@ -54,6 +54,7 @@ class RunRecord:
         owner: For whom it was started; "" when nobody said so.
         labels: Facts that whoever started it wants to find it by.
         finished_steps: Names of the steps whose results are recorded and useful: a resumed run keeps these.
+        stopped_pid: The process that works on it, while that is stopped (SIGSTOP), as far as the store can tell.
         damage: Why its stored history cannot be read, with most other fields empty then; empty when it can.
     """
 
@@ -70,6 +71,7 @@ class RunRecord:
     damage: str = ""
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    stopped_pid: int | None = None
 
     @property
     def cursor(self) -> str:

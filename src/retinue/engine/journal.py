@@ -164,9 +164,9 @@ class Journal:
             record = self._reader(connection).record(run)
             is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
             if is_worked_on and not self._is_asleep(connection, run):
-                raise InvalidInput(
-                    f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
-                )
+                hint, pid = "Wait for it, or end the process that runs it.", record.stopped_pid
+                hint = hint if pid is None else f"Its process is stopped. Let it go on: kill -CONT {pid}"
+                raise InvalidInput(f"Run `{run}` is still running.", hint=hint)
             if record.outcome == "success" or (unless_ended and record.ended_ns is not None):  # perhaps just now
                 raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
             query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"

@@ -60,7 +60,7 @@ class JournalReader:
     def __init__(self, connection: Connection, store: Store) -> None:
         self.connection = connection
         self._store = store
-        self._alive: dict[str, bool] = {}
+        self._owners: dict[str, tuple[bool, int | None]] = {}
 
     def count(self, where: RunFilter) -> int:
         """How many runs there are without child runs, by owner, labels and agent."""
@@ -277,13 +277,14 @@ class JournalReader:
             elif sequence > after:
                 ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
-        alive = True
+        alive, stopped_pid = True, None
         if ended_ns is None and status in {"queued", "input_required"}:
             lifecycle = "submitted" if status == "queued" else "input_required"
         elif ended_ns is None:
-            if owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner, self.connection)
-            alive = self._alive[owner]
+            if owner not in self._owners:
+                alive = self._store.is_alive(owner, self.connection)
+                self._owners[owner] = alive, self._store.stopped_pid(owner) if alive else None
+            alive, stopped_pid = self._owners[owner]
         if ended_ns is None and alive and lifecycle == "working":
             query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
             rows = self._rows(query, run, after)
@@ -303,6 +304,7 @@ class JournalReader:
             finished_steps=tuple(steps),
             owner=_text(start.get("for", "")),
             labels=_labels(start),
+            stopped_pid=stopped_pid,
         )
 
     def _start(self, run: str) -> tuple[Any, ...]:

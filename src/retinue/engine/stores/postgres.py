@@ -185,6 +185,10 @@ class PostgresStore:
             return False
         return monotonic() - self._missed_s.setdefault(owner, monotonic()) > _AWAY_S
 
+    def stopped_pid(self, _owner: str, /) -> int | None:
+        """See `Store`. It may be on another machine."""
+        return None
+
     def close(self) -> None:
         """See `Store`."""
         for connection in (self._writing, self._reading):

@@ -133,6 +133,18 @@ class SqliteStore:
         """See `Store`."""
         return not is_alive(self._folder, owner)
 
+    def stopped_pid(self, owner: str, /) -> int | None:
+        """See `Store`. Linux tells it of processes that this one can see."""
+        pid, lock = owner.partition("-")[0], self._folder / owner
+        if not pid.isdecimal():
+            return None
+        with suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+            # The process of that id here may be another one, if the owner's is in another container.
+            if state == b"T" and any(file.samefile(lock) for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return int(pid)
+        return None
+
     def close(self) -> None:
         """See `Store`."""
         for connection in (self._writing, self._reading):
