@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,72 @@ def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_cont
             assert f"{run}  success" in retinue("worker", "--burst").err
         wait_for(lambda: journal.get(run).outcome == "success")
     assert calls(site) == ["mason", *["roofer"] * (1 + (end == signal.SIGKILL))]
+
+
+CLOCK = """
+import os
+import time
+
+now_ns, file = time.time_ns, os.environ["CLOCK_AHEAD_S"]
+
+
+def time_ns():
+    with open(file) as ahead_s:
+        return now_ns() + int(ahead_s.read() or 0) * 10**9
+
+
+time.time_ns, time.time = time_ns, lambda: time_ns() / 1e9
+"""
+
+
+@contextmanager
+def clock(folder: Path, ahead_s: int) -> Generator[Path]:
+    """Processes that are started meanwhile have a clock that is so far ahead; what is written to the file sets it."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(CLOCK, encoding="utf-8")
+    (file := folder / "ahead_s").write_text(str(ahead_s), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        patch.setenv("CLOCK_AHEAD_S", str(file))
+        yield file
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path | str:
+    """Where the history is, for all processes: in a file or in PostgreSQL."""
+    if request.param == "sqlite":
+        return home / "state" / "journal.sqlite3"
+    url = request.getfixturevalue("postgres").fresh()
+    monkeypatch.setenv("RETINUE_STORE", url)
+    return url
+
+
+@pytest.mark.parametrize("hour_s", [3600, -3600])
+def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no_time_from_a_run(
+    site: Path, retinue: Give, place: Path | str, hour_s: int
+) -> None:
+    names = ("mason", "roofer", "mason")
+    row = [{"id": f"n{n}", "agent": name, "needs": [f"n{n - 1}"] * (n > 1)} for n, name in enumerate(names, 1)]
+    plan = {"goal": "a row", "nodes": [{**node, "instruction": "one"} for node in row]}
+    (site / "row.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = retinue("run", "--detach", "--plan", "row.json", "--timeout", "10m").out.strip()
+    with clock(site / "ahead", hour_s) as ahead_s, worker(site) as process, Journal(place) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        with clock(site / "behind", -hour_s), worker(site, "--burst") as other:
+            assert other.wait(timeout=60) == 0
+        assert "working" in retinue("runs", "list").out
+        assert calls(site) == ["mason", "roofer"]
+        ahead_s.write_text(str(-hour_s), encoding="utf-8")
+        (site / "tiles").touch()
+        wait_for(lambda: journal.get(run).ended_ns is not None)
+        assert journal.get(run).outcome == "success"
+        events = journal.events(run)
+        assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+        times = [event.at_ns for event in events]
+        assert max(abs(late - early) for early, late in pairwise(times)) > 3600e9
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+    assert calls(site) == ["mason", "mason", "roofer"]
 
 
 def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later(site: Path, retinue: Give) -> None:

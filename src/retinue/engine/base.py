@@ -364,12 +364,20 @@ class Outside:
         clock: Nanoseconds since 1970 UTC.
         chance: Numbers in [0, 1).
         pause: Waits for so many seconds, without blocking others.
+        steady: Nanoseconds by a clock that nobody sets; `clock` itself when absent.
     """
 
     clock: Callable[[], int] = time.time_ns
     chance: Callable[[], float] = random.random
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    steady: Callable[[], int] | None = None
+
+    def stopwatch(self) -> Callable[[], int]:
+        """A clock that begins with what `clock` says now, and goes on steadily when that is set."""
+        steady = self.steady or self.clock
+        ahead_ns = self.clock() - steady()
+        return lambda: steady() + ahead_ns
 
 
-REAL: Final = Outside()
+REAL: Final = Outside(steady=time.monotonic_ns)
 """The machine's own clock and chance."""

@@ -21,6 +21,9 @@ from retinue.errors import ParseError
 
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
+UNSENT: Final = "(sent_ns = 0 OR sent_ns <= {0} - ?)"
+"""Of which no broker was told, or, by the clock of the store, not for so many nanoseconds."""
+
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `event_codec.head_of`."""
 
@@ -113,15 +116,16 @@ class JournalReader:
             PendingQuestion(name, question) for name in events for question in pending_questions(events[name]).values()
         ]
 
-    def to_do(self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1) -> Sequence[str]:
+    def to_do(self, places: Sequence[str], limit: int, unsent_ns: int = -(2**62)) -> Sequence[str]:
         """The runs of `places` that are in the queue, or whose process died, the oldest first."""
         # Two questions, each answered in the order of the index: of a long queue only the head is read.
         query = (
             "SELECT started_ns, run, owner FROM runs WHERE place <> '' AND status <> 'ended' AND status = ?"  # noqa: S608 - ours
-            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ? ORDER BY started_ns, run"
+            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND {UNSENT.format(self._store.clock)}"
+            " ORDER BY started_ns, run"
         )
-        rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, sent_before_ns)
-        working = self._rows(query, "working", *places, RUN_FORMAT, sent_before_ns)
+        rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *places, RUN_FORMAT, unsent_ns)
+        working = self._rows(query, "working", *places, RUN_FORMAT, unsent_ns)
         dead_owners = {owner for owner in {row[2] for row in working} if self._store.is_gone(owner, self.connection)}
         rows += [row for row in working if row[2] in dead_owners]
         return [run for _, run, _ in sorted(rows)[:limit]]
