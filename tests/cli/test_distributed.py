@@ -248,7 +248,9 @@ def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
 
 
 @pytest.mark.deep
-def test_a_run_at_which_five_workers_died_has_failed(team: Team, leave: Callable[..., str], history: Journal) -> None:
+def test_a_run_from_a_broker_at_which_five_workers_died_has_failed(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
     plan = {"goal": "a hole", "nodes": [{"id": "n1", "agent": "bomb", "instruction": "one"}]}
     (team.folder / "hole.json").write_text(json.dumps(plan), encoding="utf-8")
     run = leave("hole.json")

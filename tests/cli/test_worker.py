@@ -108,7 +108,9 @@ def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
 @contextmanager
 def worker(folder: Path, *options: str) -> Generator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "retinue", "worker", *options]
-    with forkserver.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
+    with forkserver.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)
+    ) as process:
         try:
             yield process
         finally:
@@ -306,23 +308,42 @@ def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no
     assert calls(site) == ["mason", "mason", "roofer"]
 
 
-def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later(site: Path, retinue: Give) -> None:
+def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_however_often(
+    site: Path, retinue: Give
+) -> None:
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"
-    with worker(site) as process, Journal(history) as journal:
-        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
-        size = history.with_name(f"{history.name}-wal").stat().st_size
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
-        (site / "tiles").touch()
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 4
-    assert "has no room" in err
-    assert "Free space on the disk." in err
-    assert "success" not in err
-    assert "went back" not in err
-    assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
+    for number in range(1, 3):
+        with worker(site) as process, Journal(history) as journal:
+            wait_for(lambda: journal.get(run).finished_steps == ("n1",) and calls(site).count("roofer") == number)  # noqa: B023
+            size = history.with_name(f"{history.name}-wal").stat().st_size
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+            (site / "tiles").touch()
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 4
+            (site / "tiles").unlink()
+        assert "has no room" in err
+        assert "Free space on the disk." in err
+        assert "success" not in err
+        assert "went back" not in err
+        assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
+        with Journal(history) as journal:
+            assert journal.history(run).attempts == 0  # a run at which five workers died has failed: nobody did
+    (site / "tiles").touch()
     assert f"{run}  success" in retinue("worker", "--burst").err
-    assert calls(site) == ["mason", "roofer", "roofer"]
+    assert calls(site) == ["mason", *["roofer"] * 3]
+
+
+@pytest.mark.deep
+def test_a_run_at_which_five_workers_died_has_failed(site: Path, retinue: Give) -> None:
+    plan = {"goal": "a hole", "nodes": [{"id": "n1", "agent": "bomb", "instruction": "one"}]}
+    (site / "hole.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = retinue("run", "--detach", "--plan", "hole.json").out.strip()
+    for _ in range(5):
+        with worker(site) as process:
+            assert process.wait(timeout=60) == -signal.SIGKILL
+    assert "5 workers have died" in retinue("worker", "--burst").err
+    assert retinue("runs", "show", run, "--json").data["outcome"] == "failed"
 
 
 def test_a_worker_that_cannot_take_a_run_in_a_history_that_is_locked_stops_and_calls_nobody(

@@ -156,13 +156,13 @@ class Journal:
         owner = self._store.owner()
 
         def change_owner(connection: Connection, *, is_repeated: bool) -> int:
-            query = f"SELECT epoch, attempts, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            query = f"SELECT epoch, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
             if (before := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
-            if is_repeated and before[3] == owner:
+            if is_repeated and before[2] == owner:
                 return before[0]
             record = self._reader(connection).record(run)
-            is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
+            is_worked_on = before[1] == "working" and record.ended_ns is None and not record.stalled
             if is_worked_on and not self._is_asleep(connection, run):
                 hint, pid = "Wait for it, or end the process that runs it.", record.stopped_pid
                 hint = hint if pid is None else f"Its process is stopped. Let it go on: kill -CONT {pid}"
@@ -176,7 +176,7 @@ class Journal:
             connection.execute(
                 "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
                 " WHERE run = ?",
-                (owner, epoch, before[1] + 1, last, run),
+                (owner, epoch, self._reader(connection).attempts(run) + 1, last, run),
             )
             return epoch
 

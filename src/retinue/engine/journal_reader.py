@@ -234,7 +234,7 @@ class JournalReader:
         started_ns, body, *_ = self._start(run)
         try:
             start = read_object(_text(body))
-            (payload, *row), *_ = self._rows("SELECT payload, epoch, place, attempts FROM runs WHERE run = ?", run)
+            (payload, *row), *_ = self._rows("SELECT payload, epoch, place FROM runs WHERE run = ?", run)
             events = list(self.events(run, 0, -1))
             for place, event in enumerate(events, 1):
                 if event.sequence != place:
@@ -255,10 +255,15 @@ class JournalReader:
                 notes=[_note(_text(kind), _text(note)) for kind, note in notes],
                 epoch=_integer(row[0]),
                 place=_text(row[1]),
-                attempts=_integer(row[2]),
+                attempts=self.attempts(run),
             )
         except ParseError as error:
             raise self._damaged(run, error) from error
+
+    def attempts(self, run: str) -> int:
+        """How often a process has begun to work on `run` since it was last in the queue, and has not left it since."""
+        (attempts, status, owner), *_ = self._rows("SELECT attempts, status, owner FROM runs WHERE run = ?", run)
+        return _integer(attempts) - (status == "working" and self._store.has_left(_text(owner)))
 
     def _record(self, run: str, facts: Sequence[Any]) -> RunRecord:
         started_ns, body, status, owner, resumed_after = facts
