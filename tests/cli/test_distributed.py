@@ -19,7 +19,7 @@ from retinue.engine.rabbitmq import RabbitDispatch
 from tests.cli.conftest import Give
 from tests.cli.test_worker import calls, site, wait_for, worker
 from tests.postgres import Postgres
-from tests.rabbitmq import RabbitMQ
+from tests.rabbitmq import RabbitMQ, running_broker
 
 __all__ = ["site"]
 
@@ -203,6 +203,33 @@ def test_a_worker_that_only_the_broker_cannot_reach_keeps_its_run(
         assert end_of(history, run) == "success"
         assert calls(team.folder) == ["mason", "roofer"]
         wait_for(lambda: f"{run}  success" in team.said(apart))
+
+
+@pytest.mark.deep
+def test_a_run_may_take_longer_than_the_broker_waits_for_a_word_of_it(
+    site: Path, retinue: Give, postgres: Postgres
+) -> None:
+    brick = {"goal": "a brick", "nodes": [{"id": "n1", "agent": "mason", "instruction": "one"}]}
+    (site / "brick.json").write_text(json.dumps(brick), encoding="utf-8")
+    patience = "{consumer_timeout, 1000}, {channel_tick_interval, 500}"
+    with running_broker(patience) as broker, ExitStack() as stack, Journal(url := postgres.fresh()) as history:
+        team = Team(site, url, broker.url, stack)
+
+        def leave(plan: str) -> str:
+            return retinue("run", "--detach", "--plan", plan, "--store", url).out.strip()
+
+        run, first = leave("house.json"), team.add()
+        wait_for(lambda: "roofer" in calls(site))
+        second = team.add()
+        wait_for(lambda: "timed out waiting for delivery" in broker.log, timeout_s=90)
+        assert [end_of(history, leave("brick.json")) for _ in range(3)] == ["success"] * 3
+        assert (history.get(run).lifecycle, history.history(run).epoch) == ("working", 2)
+        assert calls(site) == ["mason"] * 4 + ["roofer"]  # who has it still has it
+        first.kill()  # though no message tells of the run any more
+        wait_for(lambda: calls(site).count("roofer") == 2, timeout_s=90)
+        (site / "tiles").touch()
+        assert end_of(history, run) == "success"
+        wait_for(lambda: f"{run}  success" in team.said(second))
 
 
 def test_an_answered_run_and_one_that_was_handed_over_go_to_whoever_has_room(
