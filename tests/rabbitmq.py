@@ -27,17 +27,19 @@ class RabbitMQ:
 
     Args:
         folder: For its data and its log.
+        terms: What else it is told, as terms of Erlang.
 
     Attributes:
         port: Where it listens.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, terms: str = "") -> None:
         self.port = _free_port()
         self._folder, self._process = folder, None
         ports = [str(_free_port()) for _ in range(2)]
-        for name in ("plugins", "rabbitmq.conf"):
-            (folder / name).write_text("[].\n" if name == "plugins" else _SETTINGS)
+        texts = {"plugins": "[].", "rabbitmq.conf": _SETTINGS, "advanced.config": f"[{{rabbit, [{terms}]}}]."}
+        for name, text in texts.items():
+            (folder / name).write_text(f"{text}\n")
         facts = {
             "NODENAME": f"t{self.port}@localhost",
             "NODE_IP_ADDRESS": "127.0.0.1",
@@ -48,6 +50,7 @@ class RabbitMQ:
             "LOGS": "-",
             "ENABLED_PLUGINS_FILE": str(folder / "plugins"),
             "CONFIG_FILE": str(folder / "rabbitmq"),
+            "ADVANCED_CONFIG_FILE": str(folder / "advanced.config"),
         }
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -67,8 +70,7 @@ class RabbitMQ:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        log = self._folder / "log"
-        with log.open("wb") as out:
+        with (self._folder / "log").open("wb") as out:
             self._process: Any = subprocess.Popen(
                 [PROGRAM],
                 env=self._environment,
@@ -78,10 +80,15 @@ class RabbitMQ:
                 start_new_session=True,
             )
         end = time.monotonic() + 120
-        while "Server startup complete" not in log.read_text(encoding="utf-8", errors="replace"):
+        while "Server startup complete" not in self.log:
             alive = self._process.poll() is None and time.monotonic() < end
-            assert alive, log.read_text(encoding="utf-8", errors="replace")[-2000:]
+            assert alive, self.log[-2000:]
             time.sleep(0.1)
+
+    @property
+    def log(self) -> str:
+        """What it has said since it was started."""
+        return (self._folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def stop_hard(self) -> None:
         """Stop it as a power cut would."""
@@ -97,12 +104,12 @@ class RabbitMQ:
 
 
 @contextmanager
-def running_broker() -> Generator[RabbitMQ]:
+def running_broker(terms: str = "") -> Generator[RabbitMQ]:
     """A broker, for as long as the context is open; without the package the test is skipped."""
     if not PROGRAM.exists():
         pytest.skip("RabbitMQ is not installed; `make test-distributed` installs it where it may")
     with tempfile.TemporaryDirectory(prefix="rabbitmq-") as folder:
-        broker = RabbitMQ(Path(folder))
+        broker = RabbitMQ(Path(folder), terms)
         try:
             broker.start()
             yield broker

@@ -225,6 +225,14 @@ class _SharedStore:
         """See `Store`."""
         return not self.is_alive(owner, connection)
 
+    def has_left(self, _owner: str, /) -> bool:
+        """See `Store`. They die."""
+        return False
+
+    def stopped_pid(self, _owner: str, /) -> int | None:
+        """See `Store`. Its processes are none of the system's."""
+        return None
+
     def close(self) -> None:
         self._disk.alive.discard(self.place)
         self._disk.watchers.pop(self.place, None)

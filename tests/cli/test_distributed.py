@@ -23,7 +23,7 @@ from retinue.engine.stores.postgres import PostgresStore
 from tests.cli.conftest import Give
 from tests.cli.test_worker import calls, site, wait_for, worker
 from tests.postgres import Postgres
-from tests.rabbitmq import RabbitMQ
+from tests.rabbitmq import RabbitMQ, running_broker
 
 __all__ = ["site"]
 
@@ -246,6 +246,33 @@ def test_a_worker_that_only_the_broker_cannot_reach_keeps_its_run(
         wait_for(lambda: f"{run}  success" in team.said(apart))
 
 
+@pytest.mark.deep
+def test_a_run_may_take_longer_than_the_broker_waits_for_a_word_of_it(
+    site: Path, retinue: Give, postgres: Postgres
+) -> None:
+    brick = {"goal": "a brick", "nodes": [{"id": "n1", "agent": "mason", "instruction": "one"}]}
+    (site / "brick.json").write_text(json.dumps(brick), encoding="utf-8")
+    patience = "{consumer_timeout, 1000}, {channel_tick_interval, 500}"
+    with running_broker(patience) as broker, ExitStack() as stack, Journal(url := postgres.fresh()) as history:
+        team = Team(site, url, broker.url, stack)
+
+        def leave(plan: str) -> str:
+            return retinue("run", "--detach", "--plan", plan, "--store", url).out.strip()
+
+        run, first = leave("house.json"), team.add()
+        wait_for(lambda: "roofer" in calls(site))
+        second = team.add()
+        wait_for(lambda: "timed out waiting for delivery" in broker.log, timeout_s=90)
+        assert [end_of(history, leave("brick.json")) for _ in range(3)] == ["success"] * 3
+        assert (history.get(run).lifecycle, history.history(run).epoch) == ("working", 2)
+        assert calls(site) == ["mason"] * 4 + ["roofer"]  # who has it still has it
+        first.kill()  # though no message tells of the run any more
+        wait_for(lambda: calls(site).count("roofer") == 2, timeout_s=90)
+        (site / "tiles").touch()
+        assert end_of(history, run) == "success"
+        wait_for(lambda: f"{run}  success" in team.said(second))
+
+
 def test_an_answered_run_and_one_that_was_handed_over_go_to_whoever_has_room(
     team: Team, leave: Callable[..., str], history: Journal, retinue: Give
 ) -> None:
@@ -269,7 +296,7 @@ def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
 ) -> None:
     (team.folder / "tiles").touch()
     run = leave()
-    assert history.to_send(str(team.folder), sent_before_ns=1, now_ns=time.time_ns()) == [run]  # and it was lost
+    assert history.to_send(str(team.folder)) == [run]  # and it was lost
     process = team.add()
     assert end_of(history, run) == "success"
 
@@ -289,7 +316,9 @@ def test_a_message_that_is_lost_is_sent_again_and_one_of_no_run_harms_nobody(
 
 
 @pytest.mark.deep
-def test_a_run_at_which_five_workers_died_has_failed(team: Team, leave: Callable[..., str], history: Journal) -> None:
+def test_a_run_from_a_broker_at_which_five_workers_died_has_failed(
+    team: Team, leave: Callable[..., str], history: Journal
+) -> None:
     plan = {"goal": "a hole", "nodes": [{"id": "n1", "agent": "bomb", "instruction": "one"}]}
     (team.folder / "hole.json").write_text(json.dumps(plan), encoding="utf-8")
     run = leave("hole.json")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,9 @@ def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
 @contextmanager
 def worker(folder: Path, *options: str) -> Generator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "retinue", "worker", *options]
-    with forkserver.Popen(command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
+    with forkserver.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)
+    ) as process:
         try:
             yield process
         finally:
@@ -207,23 +210,141 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
     assert "a roof of red tiles" in retinue("runs", "show", run).out
 
 
-def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later(site: Path, retinue: Give) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells there whether a process is stopped")
+@pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
+def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_continues_or_dies(
+    site: Path, retinue: Give, end: signal.Signals
+) -> None:
+    def shown() -> tuple[bool, bool, int | None]:
+        (listed,), facts = retinue("runs", "list", "--json").data, retinue("runs", "show", run, "--json").data
+        return listed["stalled"], facts["stalled"], facts.get("stopped_pid")
+
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with worker(site) as process, Journal(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        assert shown() == (False, False, None)
+        process.send_signal(signal.SIGSTOP)
+        wait_for(lambda: shown() == (True, True, process.pid))
+        assert "stalled" in retinue("runs", "list").out
+        assert f"Its process is stopped; 1 result kept. Let it go on: kill -CONT {process.pid}" in (
+            retinue("runs", "show", run).err
+        )
+        refused = retinue("runs", "resume", run)
+        assert (refused.code, f"kill -CONT {process.pid}" in refused.err) == (2, True)
+        assert retinue("worker", "--burst").code == 0  # nobody takes it
+        assert retinue("runs", "prune", "--keep", "0").err == "0 runs deleted.\n"
+        process.send_signal(end)
+        wait_for(lambda: shown() == (*[end == signal.SIGKILL] * 2, None))
+        (site / "tiles").touch()
+        if end == signal.SIGKILL:
+            assert "Its process has ended" in retinue("runs", "show", run).err
+            assert f"{run}  success" in retinue("worker", "--burst").err
+        wait_for(lambda: journal.get(run).outcome == "success")
+    assert calls(site) == ["mason", *["roofer"] * (1 + (end == signal.SIGKILL))]
+
+
+CLOCK = """
+import os
+import time
+
+now_ns, file = time.time_ns, os.environ["CLOCK_AHEAD_S"]
+
+
+def time_ns():
+    with open(file) as ahead_s:
+        return now_ns() + int(ahead_s.read() or 0) * 10**9
+
+
+time.time_ns, time.time = time_ns, lambda: time_ns() / 1e9
+"""
+
+
+@contextmanager
+def clock(folder: Path, ahead_s: int) -> Generator[Path]:
+    """Processes that are started meanwhile have a clock that is so far ahead; what is written to the file sets it."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(CLOCK, encoding="utf-8")
+    (file := folder / "ahead_s").write_text(str(ahead_s), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(folder))
+        patch.setenv("CLOCK_AHEAD_S", str(file))
+        yield file
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path | str:
+    """Where the history is, for all processes: in a file or in PostgreSQL."""
+    if request.param == "sqlite":
+        return home / "state" / "journal.sqlite3"
+    url = request.getfixturevalue("postgres").fresh()
+    monkeypatch.setenv("RETINUE_STORE", url)
+    return url
+
+
+@pytest.mark.parametrize("hour_s", [3600, -3600])
+def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no_time_from_a_run(
+    site: Path, retinue: Give, place: Path | str, hour_s: int
+) -> None:
+    names = ("mason", "roofer", "mason")
+    row = [{"id": f"n{n}", "agent": name, "needs": [f"n{n - 1}"] * (n > 1)} for n, name in enumerate(names, 1)]
+    plan = {"goal": "a row", "nodes": [{**node, "instruction": "one"} for node in row]}
+    (site / "row.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = retinue("run", "--detach", "--plan", "row.json", "--timeout", "10m").out.strip()
+    with clock(site / "ahead", hour_s) as ahead_s, worker(site) as process, Journal(place) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        with clock(site / "behind", -hour_s), worker(site, "--burst") as other:
+            assert other.wait(timeout=60) == 0
+        assert "working" in retinue("runs", "list").out
+        assert calls(site) == ["mason", "roofer"]
+        ahead_s.write_text(str(-hour_s), encoding="utf-8")
+        (site / "tiles").touch()
+        wait_for(lambda: journal.get(run).ended_ns is not None)
+        assert journal.get(run).outcome == "success"
+        events = journal.events(run)
+        assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+        times = [event.at_ns for event in events]
+        assert max(abs(late - early) for early, late in pairwise(times)) > 3600e9
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+    assert calls(site) == ["mason", "mason", "roofer"]
+
+
+def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_however_often(
+    site: Path, retinue: Give
+) -> None:
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     history = Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3"
-    with worker(site) as process, Journal(history) as journal:
-        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
-        size = history.with_name(f"{history.name}-wal").stat().st_size
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
-        (site / "tiles").touch()
-        _, err = process.communicate(timeout=60)
-        assert process.returncode == 4
-    assert "has no room" in err
-    assert "Free space on the disk." in err
-    assert "success" not in err
-    assert "went back" not in err
-    assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
+    for number in range(1, 3):
+        with worker(site) as process, Journal(history) as journal:
+            wait_for(lambda: journal.get(run).finished_steps == ("n1",) and calls(site).count("roofer") == number)  # noqa: B023
+            size = history.with_name(f"{history.name}-wal").stat().st_size
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, size))
+            (site / "tiles").touch()
+            _, err = process.communicate(timeout=60)
+            assert process.returncode == 4
+            (site / "tiles").unlink()
+        assert "has no room" in err
+        assert "Free space on the disk." in err
+        assert "success" not in err
+        assert "went back" not in err
+        assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
+        with Journal(history) as journal:
+            assert journal.history(run).attempts == 0  # a run at which five workers died has failed: nobody did
+    (site / "tiles").touch()
     assert f"{run}  success" in retinue("worker", "--burst").err
-    assert calls(site) == ["mason", "roofer", "roofer"]
+    assert calls(site) == ["mason", *["roofer"] * 3]
+
+
+@pytest.mark.deep
+def test_a_run_at_which_five_workers_died_has_failed(site: Path, retinue: Give) -> None:
+    plan = {"goal": "a hole", "nodes": [{"id": "n1", "agent": "bomb", "instruction": "one"}]}
+    (site / "hole.json").write_text(json.dumps(plan), encoding="utf-8")
+    run = retinue("run", "--detach", "--plan", "hole.json").out.strip()
+    for _ in range(5):
+        with worker(site) as process:
+            assert process.wait(timeout=60) == -signal.SIGKILL
+    assert "5 workers have died" in retinue("worker", "--burst").err
+    assert retinue("runs", "show", run, "--json").data["outcome"] == "failed"
 
 
 def test_a_worker_that_cannot_take_a_run_in_a_history_that_is_locked_stops_and_calls_nobody(

@@ -336,7 +336,7 @@ def test_who_only_loses_its_connection_keeps_its_runs_and_who_dies_loses_them(ur
                     for _ in range(10):
                         assert theirs.to_do(["shop"], 10) == []
                         await asyncio.sleep(0.05)
-                mine.close()  # what the system does for a process that dies
+                mine.close()
                 died_s = time.monotonic()
 
                 def wait_until_gone() -> None:
@@ -348,6 +348,18 @@ def test_who_only_loses_its_connection_keeps_its_runs_and_who_dies_loses_them(ur
                 await engine.cancel(run)
 
     asyncio.run(main())
+
+
+def test_who_closes_its_journal_has_left_its_runs_and_did_not_die_at_them(url: str) -> None:
+    leaver, begun = Journal(url), history("run")
+    begun.place = "shop"
+    with leaver, Journal(url) as journal:
+        assert leaver.begin_once(begun)
+        assert journal.history("run").attempts == 1
+        leaver.close()
+        assert (journal.history("run").attempts, journal.get("run").stalled) == (0, True)
+        assert leaver.take_over("run") == 2
+        assert journal.history("run").attempts == 1
 
 
 def test_one_of_two_answers_wins_and_the_other_is_told(url: str) -> None:

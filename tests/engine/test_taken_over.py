@@ -1,13 +1,15 @@
 """What a process tells and does whose run another one has taken over meanwhile: nothing of what was refused."""
 
 import asyncio
+import threading
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
 from retinue.contract.event import Event, QuestionAsked
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result
+from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
 from retinue.engine.base import Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
@@ -15,6 +17,7 @@ from retinue.engine.journal import Journal
 from retinue.engine.run_history import RunHistory
 from retinue.engine.store import Connection, RunTakenOver
 from retinue.engine.stores.sqlite import SqliteStore
+from retinue.engine.writer import Claim
 from retinue.errors import InvalidInput
 from tests.engine.flows import collect, happened, result
 
@@ -180,3 +183,42 @@ def test_mail_is_that_of_the_runs_asked_for_and_of_their_child_runs(tmp_path: Pa
             journal.cancel(run, run)
         assert [mail.reason for mail in journal.mail(["c", "a"])] == ["a", "c", "c:below", "c:below:deep"]
         assert journal.mail([]) == []
+
+
+def test_what_is_said_of_an_earlier_epoch_does_not_stop_a_run_that_goes_on_here(tmp_path: Path) -> None:
+    asked, gate = asyncio.Event(), threading.Event()
+
+    class Slow(Journal):
+        """Says of losses what was so some time ago."""
+
+        def losses(self, claims: Collection[Claim]) -> Collection[RunTakenOver]:
+            loop.call_soon_threadsafe(asked.set)
+            assert gate.wait(20)
+            return super().losses(claims)
+
+    outcomes: Iterator[Outcome] = iter(("failed", "success"))
+    go_on = asyncio.Event()
+
+    async def flow(scope: WorkflowScope, payload: JsonMapping) -> Result:
+        await go_on.wait()
+        return result(outcome=next(outcomes))
+
+    async def main() -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        with Slow(tmp_path / "runs") as journal:
+            async with InProcessEngine({"flow": flow}, journal=journal) as engine:
+                run = await engine.start("flow", {})
+                engine.look_for_mail()
+                await asked.wait()
+                go_on.set()
+                assert (await engine.result(run)).outcome == "failed"
+                go_on.clear()
+                await engine.resume(run)
+                gate.set()
+                await asyncio.sleep(0.1)
+                go_on.set()
+                assert (await engine.result(run)).outcome == "success"
+
+    loop: asyncio.AbstractEventLoop
+    asyncio.run(main())

@@ -13,7 +13,7 @@ from retinue.agents.registry import Registry
 from retinue.contract.facts import Facts
 from retinue.contract.plan import Delegation, Plan
 from retinue.contract.result import Result
-from retinue.contract.task import Answer, Question, Task
+from retinue.contract.task import Answer, Budget, Question, Task
 from retinue.engine.base import Outside
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -207,6 +207,28 @@ def test_a_node_has_time_chance_a_workspace_and_processes(tmp_path: Path):
     assert slept == [0.5]
     for words in ("doubled: 42", "file: there", "node: n1", "random: 0"):
         assert words in result.content
+
+
+@pytest.mark.parametrize("hours", [2, -2])
+def test_a_clock_that_is_set_gives_and_takes_no_time(hours: int):
+    wall_ns = [1_700_000_000_000_000_000]
+    left_s: list[float] = []
+
+    @agent(description="Looks at the clock.")
+    async def patient(run: RunContext) -> dict[str, bool]:
+        """Look twice."""
+        assert run.deadline_ns is not None
+        for _ in range(2):
+            left_s.append((run.deadline_ns - run.now()) / 1e9)
+            wall_ns[0] += hours * 3600 * 10**9
+        return {"looked": True}
+
+    outside = Outside(clock=lambda: wall_ns[0], steady=lambda: 5)
+    plan = Plan(nodes=(node("n1", "patient"), node("n2", "patient", needs=("n1",))))
+    budget = Budget(timeout_s=60)
+    result = orchestrated(patient, work=lambda each: each.run_plan(plan, budget=budget), outside=outside)
+    assert result.outcome == "success", result.fault
+    assert left_s == [60] * 4
 
 
 @pytest.mark.parametrize("wanted", ["workspace", "offload"])

@@ -154,6 +154,8 @@ def _report_unfinished(record: RunRecord, questions: Sequence[PendingQuestion], 
         echo_err(f"{label('question', 'yellow')} {safe(each.question.id)}: {safe_lines(each.question.text)}{options}")
     if record.stalled:
         echo_err(f"Its process has ended; {steps}. Continue with: retinue runs resume {run}")
+    elif record.stopped_pid is not None:
+        echo_err(f"Its process is stopped; {steps}. Let it go on: kill -CONT {record.stopped_pid}")
     elif record.lifecycle == "submitted":
         way_on = (
             f"It waits for {safe(record.waits_for)}." if record.waits_for else "`retinue worker` in its folder runs it."
@@ -431,7 +433,8 @@ def _facts(record: RunRecord) -> dict[str, Any]:
         "label": record.label,
         "started_ns": record.started_ns,
         "ended_ns": record.ended_ns,
-        "stalled": record.stalled,
+        "stalled": record.stalled or record.stopped_pid is not None,
+        "stopped_pid": record.stopped_pid,
         "parent": record.parent,
         "finished_steps": list(record.finished_steps),
         "damage": record.damage or None,
@@ -447,7 +450,7 @@ def _state(record: RunRecord) -> tuple[str, str]:
     """How far a run is, in words, and the colour of it."""
     if record.damage:
         return "damaged", "red"
-    if record.stalled:
+    if record.stalled or record.stopped_pid is not None:
         return "stalled", "yellow"
     if record.lifecycle == "submitted":
         return "queued", "cyan"

@@ -156,11 +156,8 @@ class _QueueWorker:
         is_due = time.monotonic() - self._asked_s > _POLL_S
         try:
             for place in self._places:
-                now_ns = time.time_ns()
-                before_ns = now_ns - _SEND_AGAIN_NS if is_due and await dispatch.is_idle(place) else 1
-                send = partial(
-                    journal.to_send, place, sent_before_ns=before_ns, now_ns=now_ns, on_any_host=self._shared
-                )
+                again_ns = _SEND_AGAIN_NS if is_due and await dispatch.is_idle(place) else None
+                send = partial(journal.to_send, place, again_after_ns=again_ns, on_any_host=self._shared)
                 while runs := await in_thread(send):
                     await asyncio.gather(*(dispatch.send(run, place) for run in runs))
             await asyncio.sleep(_PAUSE_S)

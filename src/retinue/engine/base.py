@@ -54,6 +54,7 @@ class RunRecord:
         owner: For whom it was started; "" when nobody said so.
         labels: Facts that whoever started it wants to find it by.
         finished_steps: Names of the steps whose results are recorded and useful: a resumed run keeps these.
+        stopped_pid: The process that works on it, while that is stopped (SIGSTOP), as far as the store can tell.
         damage: Why its stored history cannot be read, with most other fields empty then; empty when it can.
         waits_for: What must be there before it can go on, when no worker of this machine and version can take it.
     """
@@ -72,6 +73,7 @@ class RunRecord:
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     waits_for: str = ""
+    stopped_pid: int | None = None
 
     @property
     def cursor(self) -> str:
@@ -391,12 +393,20 @@ class Outside:
         clock: Nanoseconds since 1970 UTC.
         chance: Numbers in [0, 1).
         pause: Waits for so many seconds, without blocking others.
+        steady: Nanoseconds by a clock that nobody sets; `clock` itself when absent.
     """
 
     clock: Callable[[], int] = time.time_ns
     chance: Callable[[], float] = random.random
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    steady: Callable[[], int] | None = None
+
+    def stopwatch(self) -> Callable[[], int]:
+        """A clock that begins with what `clock` says now, and goes on steadily when that is set."""
+        steady = self.steady or self.clock
+        ahead_ns = self.clock() - steady()
+        return lambda: steady() + ahead_ns
 
 
-REAL: Final = Outside()
+REAL: Final = Outside(steady=time.monotonic_ns)
 """The machine's own clock and chance."""

@@ -654,8 +654,10 @@ class InProcessEngine:
 
     def _fence(self, name: str, loss: RetinueError) -> None:
         """Stop a run, and its child runs, without a further word about it."""
+        epoch = cast("int | None", loss.detail.get("epoch"))  # it may have been taken over here, and goes on
         for run in tuple(self._runs.values()):
-            if run.run.partition(CHILD)[0] == name and not run.log.is_written:
+            is_meant = run.run.partition(CHILD)[0] == name and epoch in {None, run.log.history.epoch}
+            if is_meant and not run.log.is_written:
                 run.fence(loss)
                 self._stop_run(run, loss.message)
                 if run.log.closed:  # its end was on the way

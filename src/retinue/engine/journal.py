@@ -26,7 +26,7 @@ from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
 from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
-from retinue.engine.journal_reader import AFTER_CHILD, JournalReader, Mail, storable
+from retinue.engine.journal_reader import AFTER_CHILD, UNSENT, JournalReader, Mail, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
 from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
 from retinue.engine.store import (
@@ -157,17 +157,17 @@ class Journal:
         owner = self._store.owner()
 
         def change_owner(connection: Connection, *, is_repeated: bool) -> int:
-            query = f"SELECT epoch, attempts, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            query = f"SELECT epoch, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
             if (before := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
-            if is_repeated and before[3] == owner:
+            if is_repeated and before[2] == owner:
                 return before[0]
             record = self._reader(connection).record(run)
-            is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
+            is_worked_on = before[1] == "working" and record.ended_ns is None and not record.stalled
             if is_worked_on and not self._is_asleep(connection, run):
-                raise InvalidInput(
-                    f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
-                )
+                hint, pid = "Wait for it, or end the process that runs it.", record.stopped_pid
+                hint = hint if pid is None else f"Its process is stopped. Let it go on: kill -CONT {pid}"
+                raise InvalidInput(f"Run `{run}` is still running.", hint=hint)
             if record.outcome == "success" or (unless_ended and record.ended_ns is not None):  # perhaps just now
                 raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
             query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
@@ -177,7 +177,7 @@ class Journal:
             connection.execute(
                 "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
                 " WHERE run = ?",
-                (owner, epoch, before[1] + 1, last, run),
+                (owner, epoch, self._reader(connection).attempts(run) + 1, last, run),
             )
             return epoch
 
@@ -343,24 +343,23 @@ class Journal:
         """
         return self._read(lambda reader: reader.to_do(places, limit, on_any_host=on_any_host), ())
 
-    def to_send(self, place: str, *, sent_before_ns: int, now_ns: int, on_any_host: bool = False) -> Sequence[str]:
+    def to_send(self, place: str, *, again_after_ns: int | None = None, on_any_host: bool = False) -> Sequence[str]:
         """Those of them that a broker is to be told of, which is recorded at once: at most 500.
 
         Args:
             place: Where they are to run.
             on_any_host: As above.
-            sent_before_ns: Only those of which it was last told before then; 1 for those of which it never was.
-            now_ns: When it is told.
+            again_after_ns: Also those of which it was told so long ago, by the store's clock.
 
         Raises:
             RetinueError: The store cannot be read or written.
         """
-        runs = self._read(lambda reader: reader.to_do((place,), _PAGE, sent_before_ns, on_any_host=on_any_host), ())
+        unsent_ns = 2**62 if again_after_ns is None else again_after_ns
+        runs = self._read(lambda reader: reader.to_do((place,), _PAGE, unsent_ns, on_any_host=on_any_host), ())
+        statement = _MARK_SENT.format(self._store.clock)
 
         def mark(connection: Connection) -> Sequence[str]:  # what another process marks just now is its to send
-            return [
-                run for run in sorted(runs) if connection.execute(_MARK_SENT, (now_ns, run, sent_before_ns)).rowcount
-            ]
+            return [run for run in sorted(runs) if connection.execute(statement, (run, unsent_ns)).rowcount]
 
         return self._writer.call(mark) if runs else []
 
@@ -675,7 +674,7 @@ _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
-_MARK_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ? AND sent_ns < ?"
+_MARK_SENT: Final = f"UPDATE runs SET sent_ns = {{0}} WHERE run = ? AND {UNSENT}"  # noqa: S608 - ours
 _CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 

@@ -21,6 +21,9 @@ from retinue.errors import ParseError
 
 AFTER_CHILD: Final = chr(ord(CHILD) + 1)
 
+UNSENT: Final = "(sent_ns = 0 OR sent_ns <= {0} - ?)"
+"""Of which no broker was told, or, by the clock of the store, not for so many nanoseconds."""
+
 _HEAD: Final = 80
 """Characters of a body that hold outcome and lifecycle; see `event_codec.head_of`."""
 
@@ -60,7 +63,7 @@ class JournalReader:
     def __init__(self, connection: Connection, store: Store) -> None:
         self.connection = connection
         self._store = store
-        self._alive: dict[str, bool] = {}
+        self._owners: dict[str, tuple[bool, int | None]] = {}
 
     def count(self, where: RunFilter) -> int:
         """How many runs there are without child runs, by owner, labels and agent."""
@@ -114,15 +117,15 @@ class JournalReader:
         ]
 
     def to_do(
-        self, places: Sequence[str], limit: int, sent_before_ns: int = 2**63 - 1, *, on_any_host: bool = False
+        self, places: Sequence[str], limit: int, unsent_ns: int = -(2**62), *, on_any_host: bool = False
     ) -> Sequence[str]:
         """The runs of `places` that are in the queue, or whose process died, the oldest first."""
         # Two questions, each answered in the order of the index: of a long queue only the head is read.
         query = (
             "SELECT started_ns, run, owner FROM runs WHERE place <> '' AND status <> 'ended' AND status = ?"  # noqa: S608 - ours
-            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND sent_ns < ?"
+            f" AND place IN ({', '.join('?' * len(places))}) AND format <= ? AND {UNSENT.format(self._store.clock)}"
         )
-        values: list[object] = [*places, RUN_FORMAT, sent_before_ns]
+        values: list[object] = [*places, RUN_FORMAT, unsent_ns]
         if not on_any_host:
             query += " AND NOT EXISTS (SELECT 1 FROM tags WHERE run = runs.run AND name = 'host' AND value <> ?)"
             values.append(self._store.host)
@@ -237,7 +240,7 @@ class JournalReader:
         started_ns, body, *_ = self._start(run)
         try:
             start = read_object(_text(body))
-            (payload, *row), *_ = self._rows("SELECT payload, epoch, place, attempts FROM runs WHERE run = ?", run)
+            (payload, *row), *_ = self._rows("SELECT payload, epoch, place FROM runs WHERE run = ?", run)
             events = list(self.events(run, 0, -1))
             for place, event in enumerate(events, 1):
                 if event.sequence != place:
@@ -258,10 +261,15 @@ class JournalReader:
                 notes=[_note(_text(kind), _text(note)) for kind, note in notes],
                 epoch=_integer(row[0]),
                 place=_text(row[1]),
-                attempts=_integer(row[2]),
+                attempts=self.attempts(run),
             )
         except ParseError as error:
             raise self._damaged(run, error) from error
+
+    def attempts(self, run: str) -> int:
+        """How often a process has begun to work on `run` since it was last in the queue, and has not left it since."""
+        (attempts, status, owner), *_ = self._rows("SELECT attempts, status, owner FROM runs WHERE run = ?", run)
+        return _integer(attempts) - (status == "working" and self._store.has_left(_text(owner)))
 
     def _record(self, run: str, facts: Sequence[Any]) -> RunRecord:
         started_ns, body, status, owner, resumed_after, run_format = facts
@@ -284,7 +292,7 @@ class JournalReader:
             elif sequence > after:
                 ended_ns, outcome = _integer(at_ns), step_outcome
                 lifecycle = "input_required" if state == "input_required" else "ended"
-        alive, waits_for = True, ""
+        alive, stopped_pid, waits_for = True, None, ""
         if ended_ns is None and _integer(run_format) > RUN_FORMAT:
             waits_for = "a newer version of retinue"
         if ended_ns is None and status in {"queued", "input_required"}:
@@ -293,9 +301,10 @@ class JournalReader:
             if not waits_for and (hosts := self._rows(query, run, self._store.host)):
                 waits_for = f"a worker on {_text(hosts[0][0])}, or one with `--shared-workspace`"
         elif ended_ns is None:
-            if owner not in self._alive:
-                self._alive[owner] = self._store.is_alive(owner, self.connection)
-            alive = self._alive[owner]
+            if owner not in self._owners:
+                alive = self._store.is_alive(owner, self.connection)
+                self._owners[owner] = alive, self._store.stopped_pid(owner) if alive else None
+            alive, stopped_pid = self._owners[owner]
         if ended_ns is None and alive and lifecycle == "working":
             query = "SELECT node, kind FROM events WHERE run = ? AND sequence > ? AND kind IN ('asked', 'answered')"
             rows = self._rows(query, run, after)
@@ -316,6 +325,7 @@ class JournalReader:
             owner=_text(start.get("for", "")),
             labels=_labels(start),
             waits_for=waits_for,
+            stopped_pid=stopped_pid,
         )
 
     def _start(self, run: str) -> tuple[Any, ...]:

@@ -95,7 +95,7 @@ class RunHistory:
     Attributes:
         epoch: How often a process has begun to work on it; of a child run, on the run it belongs to.
         place: Where it is to run, when any worker there may take it; "" when whoever starts it runs it.
-        attempts: How often a process has begun to work on it, since it was last in the queue.
+        attempts: How often a process has begun to work on it since it was last in the queue, and has not left it since.
     """
 
     run: str

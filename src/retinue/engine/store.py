@@ -170,6 +170,14 @@ class Store(Protocol):
         """Whether it is dead, and has not only lost its connection for a moment: it may have to be asked for twice."""
         ...
 
+    def has_left(self, owner: str, /) -> bool:
+        """Whether that process, which does not live, has not died but ended by `close`, as far as anything tells."""
+        ...
+
+    def stopped_pid(self, owner: str, /) -> int | None:
+        """The id of that process, which lives, when it is stopped; None when it is not, or nothing tells."""
+        ...
+
     def close(self) -> None:
         """Close everything, and be no longer alive. Using it again opens it again."""
         ...

@@ -295,12 +295,13 @@ def losses_of(connection: Connection, claims: Collection[Claim], locks_row: str 
     for run, epoch in claims:
         present_epoch, owner = now.get(run, (None, ""))
         if present_epoch is None:
-            losses[run, epoch] = RunTakenOver(f"Run `{run}` is no longer in the history.", detail={"run": run})
+            message = f"Run `{run}` is no longer in the history."
+            losses[run, epoch] = RunTakenOver(message, detail={"run": run, "epoch": epoch})
         elif present_epoch != epoch:
             losses[run, epoch] = RunTakenOver(
                 f"Run `{run}` was taken over by another process ({owner or 'without a name'}).",
                 hint=f"Follow it there: retinue runs follow {run}",
-                detail={"run": run, "owner": owner},
+                detail={"run": run, "epoch": epoch, "owner": owner},
             )
     return losses
 

@@ -20,7 +20,7 @@ from retinue.contract.fault import Fault
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result, Usage
 from retinue.contract.task import Budget, Thinking
-from retinue.engine.base import REAL
+from retinue.engine.base import REAL, Outside
 from retinue.engine.run_history import is_kept
 from retinue.errors import BudgetExceeded
 from retinue.llm.budget_tracker import BudgetTracker, OnUsage
@@ -182,33 +182,39 @@ class Deadline:
     """When a run and its child runs must be over. It stands still while a person is asked.
 
     Attributes:
-        ends_ns: When, unless a person is asked now; None when nothing bounds it.
-        clock: Nanoseconds since 1970 UTC.
+        ends_ns: When, unless a person is asked now or the clock is set; None when nothing bounds it.
+        outside: Time.
     """
 
     ends_ns: int | None
-    clock: Callable[[], int] = REAL.clock
+    outside: Outside = REAL
+    _clock: Callable[[], int] = field(init=False)
     _questions: int = 0
     _since_ns: int = 0
 
+    def __post_init__(self) -> None:
+        """The time that is left passes steadily."""
+        self._clock = self.outside.stopwatch()
+
     @property
     def at_ns(self) -> int | None:
-        """When it is over, as far as is known now."""
-        waited = self.clock() - self._since_ns if self._questions else 0
-        return None if self.ends_ns is None else self.ends_ns + waited
+        """When it is over, as far as is known now, by the clock as it is set now."""
+        if self.ends_ns is None:
+            return None
+        now_ns = self._since_ns if self._questions else self._clock()
+        return self.outside.clock() + self.ends_ns - now_ns
 
     def pause(self) -> None:
         """A person is asked."""
         if not self._questions:
-            self._since_ns = self.clock()
+            self._since_ns = self._clock()
         self._questions += 1
 
     def resume(self) -> None:
         """One question is over."""
-        at_ns = self.at_ns
         self._questions -= 1
-        if not self._questions:
-            self.ends_ns = at_ns
+        if not self._questions and self.ends_ns is not None:
+            self.ends_ns += self._clock() - self._since_ns
 
 
 _ORCHESTRATOR_SHARE: Final = 0.30

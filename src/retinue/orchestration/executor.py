@@ -150,7 +150,7 @@ class Executor:
                     canceled = self._tasks.error_result(node, Canceled("The run was stopped."), outcome="canceled")
                     self._tasks.results[node.id] = latest if latest is not None and latest.useful else canceled
             return self._answer(None)
-        return self._answer(await scope.now() - started, record)
+        return self._answer(max(0, await scope.now() - started), record)  # another machine's clock may have begun it
 
     # What came, and what follows from it
 

@@ -126,7 +126,7 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_above", "_answers", "_budget_tracker", "_delegated", "_delegation_count", "_depth", "_inner",
+        "_above", "_answers", "_budget_tracker", "_clock", "_delegated", "_delegation_count", "_depth", "_inner",
         "_open_tracker", "_place", "_services", "_step", "attempt", "budget", "checkpoint", "correction",
         "deadline_ns", "earlier_turns", "grants", "node", "parts", "phases", "run", "task", "waits_for",
     )  # fmt: skip
@@ -147,6 +147,7 @@ class NodeContext:
         self.run = services.run
         self.node = node
         self.attempt = 0
+        self._clock = services.outside.stopwatch()
         self.deadline_ns = services.deadline.at_ns
         self.budget = budget or services.request.budget
         self.grants = services.grants
@@ -230,8 +231,8 @@ class NodeContext:
         self.emit(UsageReported(usage))
 
     def now(self) -> int:
-        """Nanoseconds since 1970 UTC."""
-        return self._services.outside.clock()
+        """Nanoseconds since 1970 UTC, as the clock was set when this began."""
+        return self._clock()
 
     def random(self) -> float:
         """A number in [0, 1)."""
@@ -300,7 +301,8 @@ class NodeContext:
             earlier_turns=self.earlier_turns,
         )
         inner.grants = grants.within(self.grants) if grants else self.grants
-        inner.deadline_ns, inner._depth, inner._inner = self.deadline_ns, self._depth + 1, True
+        inner.deadline_ns, inner._clock = self.deadline_ns, self._clock
+        inner._depth, inner._inner = self._depth + 1, True
         inner._place, inner._above = name, (*self._above, caller)
         inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True, on_usage=inner._report_usage)
         result = inner.with_delegated_usage(await inner.call(request))

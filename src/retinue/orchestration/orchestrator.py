@@ -155,7 +155,7 @@ class Orchestrator:
 
         reader = ModelReader(self.registry.selectable(), self._rules(), self.grants, self._with_models)
         environment = self._environment()
-        began_ns = REAL.clock()
+        began_ns = model.clock()
         asked_ns = 0
         answers: list[tuple[str, str]] = []
         usage: list[Usage] = []
@@ -165,15 +165,15 @@ class Orchestrator:
             usage += [planning.usage] if planning.usage else []
             if planning.move != "clarify" or ask is None or answers:
                 break
-            since_ns = REAL.clock()
+            since_ns = model.clock()
             answer = await ask(Question(id="clarify", text=planning.text, agent=RUN_AGENT))
-            asked_ns = REAL.clock() - since_ns
+            asked_ns = model.clock() - since_ns
             if model.deadline_ns is not None:
                 model = replace(model, deadline_ns=model.deadline_ns + asked_ns)
             if answer is None or not str(answer.value or "").strip():
                 break
             answers.append((planning.text, str(answer.value)))
-        usage_and_time = {"usage": Usage.total(usage), "duration_ns": max(0, REAL.clock() - began_ns - asked_ns)}
+        usage_and_time = {"usage": Usage.total(usage), "duration_ns": max(0, model.clock() - began_ns - asked_ns)}
         plan = with_planning(plan, planning.model_copy(update=usage_and_time))
         return self._finish(plan, goal, words, thinking)
 
@@ -488,8 +488,9 @@ class Orchestrator:
         tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
         tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
         tracker.before_request = partial(self.rate_limits.wait_for_model, lambda _: None)  # there is no run yet to tell
-        deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
-        return StructuredModel(model, tracker, deadline_ns, thinking)
+        clock = REAL.stopwatch()
+        deadline_ns = None if budget.timeout_s is None else clock() + int(budget.timeout_s * 1_000_000_000)
+        return StructuredModel(model, tracker, deadline_ns, thinking, clock)
 
     def _rules(self) -> "Planner":
         from retinue.orchestration.reader.planner import Planner  # noqa: PLC0415 - a plan made by hand needs none
@@ -579,7 +580,7 @@ def workflows(
             scope.emit(body, node=node, attempt=attempt)
 
         # By the real clock: a resumed run has its time again, and the recorded start may be days ago.
-        own = None, Deadline(request.deadline(outside.clock()), outside.clock)
+        own = None, Deadline(request.deadline(outside.clock()), outside)
         parent_tracker, deadline = child_limits.pop(scope.run, own)
         services = RunServices(
             run=scope.run,

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
+from time import time_ns
 from types import MappingProxyType
 from typing import Final
 
@@ -286,7 +287,7 @@ class ToolExecutor:
         now, ends = self._run.now(), self._run.deadline_ns
         seconds = spec.timeout_s if ends is None else min(spec.timeout_s, (ends - now) / _SECOND)
         self._start_times[call.id] = now
-        ends_ns = now + int(seconds * _SECOND)
+        ends_ns = time_ns() + int(seconds * _SECOND)  # tools go by the clock of the machine
         workspace = self._workspace and self._workspace.showing(approved)
         context = ToolContext(workspace, ends_ns, self._limit, agent=self._agent, run=self._run.run)
         timer = asyncio.timeout(seconds)

@@ -42,6 +42,12 @@ _MAKING: Final = int.from_bytes(b"retinue")
 _WHICH_SERVER: Final = "SELECT concat(pg_postmaster_start_time(), ' ', stats_reset) FROM pg_stat_bgwriter"
 """Another text after each start and each crash of the server, which resets its statistics."""
 
+_LEAVE: Final = (
+    "UPDATE runs SET attempts = attempts - 1"
+    " WHERE place <> '' AND status <> 'ended' AND status = 'working' AND owner = %s"
+)
+"""Who ends so has not died at its runs."""
+
 _DENIALS: Final = ("authentication failed", "no password", "pg_hba.conf", 'role "', "not permitted")
 """What the server, or libpq, says when it is not the address that is wrong."""
 
@@ -187,8 +193,19 @@ class PostgresStore:
             return False
         return monotonic() - self._missed_s.setdefault(owner, monotonic()) > _AWAY_S
 
+    def has_left(self, _owner: str, /) -> bool:
+        """See `Store`. The rows of its runs say so instead."""
+        return False
+
+    def stopped_pid(self, _owner: str, /) -> int | None:
+        """See `Store`. It may be on another machine."""
+        return None
+
     def close(self) -> None:
         """See `Store`."""
+        if self._writing is not None:
+            with suppress(psycopg.Error):
+                self._writing.execute(_LEAVE, (self._owner,))
         for connection in (self._writing, self._reading):
             if connection is not None:
                 connection.close()

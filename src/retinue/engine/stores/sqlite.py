@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from time import time
 from typing import IO, Any, Final, TypeVar, cast
 
 from retinue.contract.event import DelegationFinished, NodeFinished
@@ -134,6 +135,22 @@ class SqliteStore:
         """See `Store`."""
         return not is_alive(self._folder, owner)
 
+    def has_left(self, owner: str, /) -> bool:
+        """See `Store`. Who dies leaves its lock file."""
+        return not (self._folder / owner).exists()
+
+    def stopped_pid(self, owner: str, /) -> int | None:
+        """See `Store`. Linux tells it of processes that this one can see."""
+        pid, lock = owner.partition("-")[0], self._folder / owner
+        if not pid.isdecimal():
+            return None
+        with suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+            # The process of that id here may be another one, if the owner's is in another container.
+            if state == b"T" and any(file.samefile(lock) for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return int(pid)
+        return None
+
     def close(self) -> None:
         """See `Store`."""
         for connection in (self._writing, self._reading):
@@ -246,6 +263,9 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute("VACUUM")
 
 
+_KEPT_S: Final = 7 * 86_400.0
+"""How old the lock file of a dead owner becomes."""
+
 _SMALL: Final = ("EXISTS facts", "EXISTS tags", "EXISTS rates")
 """Tables whose rows stand in the index of their key: a table beside it would hold all of that twice."""
 
@@ -336,22 +356,24 @@ class Owner:
         self._file: IO[bytes] = os.fdopen(os.open(making, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         making.rename(self._path)
-        for path in folder.iterdir():
-            is_alive(folder, path.name)  # sweeps away what dead ones have left
+        for path in folder.iterdir():  # that its owner died, and did not leave, need not be known for ever
+            with suppress(OSError):
+                if time() - path.stat().st_mtime > _KEPT_S and not is_alive(folder, path.name):
+                    path.unlink()
 
     def release(self) -> None:
-        """Be dead from now on."""
-        self._path.unlink(missing_ok=True)
+        """Be gone from now on."""
+        with suppress(OSError):  # it may be read-only by now
+            self._path.unlink(missing_ok=True)
         self._file.close()
 
 
 def is_alive(folder: Path, name: str) -> bool:
-    """Whether the owner called `name` still lives. The lock file of a dead one is removed."""
+    """Whether the owner called `name` still lives."""
     if not name or "/" in name or name.startswith("."):
         return False
-    path = folder / name
     try:
-        file = path.open("rb")
+        file = (folder / name).open("rb")
     except OSError:
         return False
     with file:
@@ -359,6 +381,4 @@ def is_alive(folder: Path, name: str) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
-        with suppress(OSError):
-            path.unlink()
         return False
