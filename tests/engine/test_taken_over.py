@@ -218,7 +218,7 @@ def test_what_is_said_of_an_earlier_epoch_does_not_stop_a_run_that_goes_on_here(
                 gate.set()
                 await asyncio.sleep(0.1)
                 go_on.set()
-                assert (await engine.result(run)).outcome == "success"
+                assert (await asyncio.wait_for(engine.result(run), 20)).outcome == "success"
 
     loop: asyncio.AbstractEventLoop
     asyncio.run(main())
