@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from retinue.contract.event import Body, Event, Message, NodeStarted
+from retinue.contract.event import Body, Event, Message, NodeStarted, UsageReported
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, Capabilities, PendingQuestion, RunFilter, RunRecord, Workflow
 from retinue.engine.blocking import CallQueue, in_thread, retire_idle_threads
@@ -310,7 +310,9 @@ class InProcessEngine:
 
     async def _end_dead(self, run: str, result: Result) -> None:
         history, _ = await self._taken_over(await self._find_history(run), unless_ended=True)
-        self._end(self._live(history), result)
+        told = (await self._ask_journal(lambda journal: journal.facts(run=run))).told
+        usage = Usage.total(event.body.usage for event in told if isinstance(event.body, UsageReported))
+        self._end(self._live(history), result.model_copy(update={"usage": usage}))
 
     async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""

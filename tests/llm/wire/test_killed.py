@@ -75,8 +75,9 @@ def test_a_command_killed_in_its_second_request_is_resumed_without_the_first(tmp
     before, after = json.loads(shown.stdout)["usage"], json.loads(again.stdout)["result"]["usage"]
     assert (before["requests"], before["tokens_in"], before["cost"]["usd"]) == (1, 4_000, pytest.approx(0.005))
     assert (after["requests"], after["tokens_in"], after["cost"]["usd"]) == (2, 10_000, pytest.approx(0.013))
-    assert json.loads(stats.stdout)["runs"]["tokens"] == 13_000
-    assert json.loads(stats.stdout)["runs"]["cost_usd"] == pytest.approx(0.013)
+    tallies = json.loads(stats.stdout)
+    for tally in (tallies["runs"], *tallies["agents"], *tallies["skills"], *tallies["models"]):
+        assert (tally["calls"], tally["tokens"], tally["cost_usd"]) == (1, 13_000, pytest.approx(0.013)), tally["name"]
 
 
 def is_recorded(journal: Journal) -> bool:
