@@ -72,6 +72,23 @@ def test_a_plan_of_a_model_is_shown_saved_and_run_without_being_paid_twice(
     assert folder
 
 
+def test_what_planning_cost_is_shown_of_a_run_that_has_not_ended_too(retinue: Give, thinkers: Any) -> None:
+    thinkers(DRAFT)
+    run = retinue("run", "--detach", "--agent", "poet", GOAL, "--choose", "auto").out.strip()
+    queued = retinue("runs", "show", run, "--json").data
+    assert queued["usage"]["requests"] == 1
+    assert f"${queued['usage']['cost']['usd']:.4f}" in retinue("runs", "show", run).err
+    retinue("runs", "cancel", run)
+    assert retinue("runs", "show", run, "--json").data["result"]["usage"] == queued["usage"]
+    retinue("runs", "resume", run)
+    ended = retinue("runs", "show", run, "--json").data
+    assert (ended["outcome"], ended["result"]["usage"]["requests"], ended["steps"][0]["usage"]["requests"]) == (
+        "partial",
+        2,
+        1,
+    )
+
+
 def test_a_model_that_plans_badly_is_told_of_and_the_rules_go_on(retinue: Give, thinkers: Any) -> None:
     thinkers("I am only a poet.")
     said = retinue("run", "--agent", "poet", "write a poem about the sea", "--choose", "auto")

@@ -146,14 +146,14 @@ class RunBudget:
         """
         self.close("", planning, overhead=True)
         lost_usage: list[Usage | None] = [usage for _, _, usage in lost_usages(events)]
+        children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
         results: dict[str, Result] = {}
         for event in events:
-            if isinstance(event.body, NodeFinished) and event.node:
+            if isinstance(event.body, NodeFinished) and event.node and event.node not in children:
                 lost_usage += [earlier.usage] if (earlier := results.get(event.node)) else []
                 results[event.node] = event.body.result
-        children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
         # A step that is kept is replayed, and charged then.
-        lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
+        lost_usage += [one.usage for one in results.values() if not is_kept(one)]
         total = Usage.total(lost_usage)
         self.close("", total)
         return total
@@ -182,7 +182,7 @@ def lost_usages(events: Iterable[Event]) -> list[tuple[str, str, Usage]]:
         match event.body:
             case NodeStarted(agent) if agent:  # the first is its own, those behind it are asked by that one
                 agents.setdefault(node, agent)
-            case UsageReported(usage):
+            case UsageReported(usage) if node:  # what planning took is charged apart
                 told[node] = Usage.total((told.get(node), usage)) or usage
             case NodeFinished(result) if event.node:
                 lose([node] if result.usage is None else ())

@@ -17,7 +17,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry, light_schema_of
 from retinue.contract.definition import Definition, Effect
-from retinue.contract.event import Body, Decision
+from retinue.contract.event import Body, Decision, UsageReported
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Join, Plan, topological_order
 from retinue.contract.result import Result, Usage
@@ -565,6 +565,8 @@ def workflows(
         def emit(body: Body, node: str, attempt: int) -> None:
             scope.emit(body, node=node, attempt=attempt)
 
+        if request.spent is not None:
+            scope.emit(UsageReported(request.spent))
         # By the real clock: a resumed run has its time again, and the recorded start may be days ago.
         own = None, Deadline(request.deadline(outside.clock()), outside.clock)
         parent_tracker, deadline = child_limits.pop(scope.run, own)

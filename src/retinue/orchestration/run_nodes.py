@@ -101,7 +101,7 @@ class RunNode:
         started_ns: When it began first, nanoseconds since 1970 UTC; `ended_ns` likewise.
         note: The latest thing worth saying while it works, or why it ended as it did.
         attempts: How often its agent was called; None while nobody told.
-        usage: What that took, as far as it was measured; with its children, what the whole of it took.
+        usage: What that took so far, as far as it was measured; with its children, what the whole of it took.
         decisions: What was decided about it on the way.
         children: The delegations of the plan that it answered with.
         is_reused: Its result is from before: a resumed run did not run it again.
@@ -168,6 +168,7 @@ class RunNodes:
         self.warnings: list[str] = []
         self._nodes_by_run = {run: _by_id(self.top)}
         self._questions: set[tuple[str, str]] = set()
+        self._told: set[tuple[str, str]] = set()
         names = {_base_id(name) for name in reused_ids}
         for node in self.top:
             if node.id in names:
@@ -187,6 +188,15 @@ class RunNodes:
     def apply(self, event: Event) -> RunNode | None:
         """Note what `event` says; gives the node it speaks of, if it changed."""
         node = self._find(event.run, event.node)
+        match event.body:
+            case UsageReported(usage) if event.node:
+                self._told.update(_places(event))
+                self._spend(event, usage)
+            case NodeFinished(result) if event.node:  # of what a fork has from before only the result tells
+                if self._told.isdisjoint(((event.run, event.node), (event.run, _base_id(event.node)))):
+                    self._spend(event, result.usage)
+            case _:
+                pass
         if node is None:
             if isinstance(event.body, Message) and event.body.level == "warning" and not event.node:
                 self.warnings.append(event.body.text)
@@ -229,7 +239,6 @@ class RunNodes:
         return True
 
     def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
-        node.usage = Usage.total((node.usage, result.usage))
         node.attempts = (node.attempts or 0) + len(result.attempts) or None
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
@@ -251,6 +260,12 @@ class RunNodes:
                 node.state = "error"
         node.note = result.fault.message if result.fault and not result.useful else ""
 
+    def _spend(self, event: Event, usage: Usage | None) -> None:
+        """Note what was spent where `event` happened, and so above it."""
+        for run, name in _places(event):
+            if node := self._find(run, name):
+                node.usage = Usage.total((node.usage, usage))
+
     def _find(self, run: str, name: str) -> RunNode | None:
         """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
         return self._nodes_of(run).get(_base_id(name)) if name else None
@@ -268,6 +283,14 @@ class RunNodes:
 
 def _by_id(nodes: list[RunNode]) -> dict[str, RunNode]:
     return {node.id: node for node in nodes}
+
+
+def _places(event: Event) -> Iterator[tuple[str, str]]:
+    """Where `event` happened, by run and node, and the child runs that this is in."""
+    run, name = event.run, event.node
+    while run:
+        yield run, name
+        run, _, name = run.rpartition(CHILD)
 
 
 def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:

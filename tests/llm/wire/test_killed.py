@@ -74,6 +74,8 @@ def test_a_command_killed_in_its_second_request_is_resumed_without_the_first(tmp
     assert third == second
     before, after = json.loads(shown.stdout)["usage"], json.loads(again.stdout)["result"]["usage"]
     assert (before["requests"], before["tokens_in"], before["cost"]["usd"]) == (1, 4_000, pytest.approx(0.005))
+    (killed_step,), (resumed_step,) = json.loads(shown.stdout)["steps"], json.loads(again.stdout)["steps"]
+    assert (killed_step["usage"], resumed_step["usage"]) == (before, after)
     for usage in (after, json.loads(resumed.stdout)["usage"]):
         assert (usage["requests"], usage["tokens_in"], usage["cost"]["usd"]) == (2, 10_000, pytest.approx(0.013))
     tallies = json.loads(stats.stdout)
