@@ -122,6 +122,7 @@ class Orchestrator:
         by: PlannerChoice = "auto",
         ask: Answerer | None = None,
         history: Sequence[str] = (),
+        tell: Callable[[Body], None] | None = None,
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
@@ -134,6 +135,7 @@ class Orchestrator:
             ask: Puts a question to the person when the goal cannot be understood; without it the plan holds the
                 question.
             history: What was said before, the oldest first, as `role: text`: for the model, not for the rules.
+            tell: Hears a `Message` when the model's rate limit has to be waited for: there is no run yet to tell of it.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
@@ -142,7 +144,9 @@ class Orchestrator:
         """
         mode, words = thinking_in(goal)
         thinking = harder(self.thinking, mode)
-        model = None if by == "rules" else self._planning_model(budget or Budget(), thinking, required=by == "model")
+        model = None
+        if by != "rules":
+            model = self._planning_model(budget or Budget(), thinking, required=by == "model", tell=tell)
         if model is None:
             return self.plan(goal)
         if isinstance(model, str):
@@ -456,7 +460,7 @@ class Orchestrator:
         return None
 
     def _planning_model(
-        self, budget: Budget, thinking: Thinking | None, *, required: bool
+        self, budget: Budget, thinking: Thinking | None, *, required: bool, tell: Callable[[Body], None] | None
     ) -> "StructuredModel | str | None":
         """The model that plans, within the budget; None when none is configured, or why the one that is cannot."""
         models = self.models
@@ -474,7 +478,7 @@ class Orchestrator:
 
         tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
         tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
-        tracker.before_request = partial(self.rate_limits.wait_for_model, lambda _: None)  # there is no run yet to tell
+        tracker.before_request = partial(self.rate_limits.wait_for_model, tell or (lambda _: None))
         deadline_ns = None if budget.timeout_s is None else REAL.clock() + int(budget.timeout_s * 1_000_000_000)
         return StructuredModel(model, tracker, deadline_ns, thinking)
 

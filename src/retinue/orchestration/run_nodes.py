@@ -218,6 +218,8 @@ class RunNodes:
                 node.started_ns = node.started_ns or event.at_ns
             case Progress() as body:
                 node.note = progress_text(body)
+            case Message(text, "info"):
+                node.note = text
             case AttemptRetried(code):
                 node.note = f"retrying after {code}"
             case QuestionAsked(question):
