@@ -76,6 +76,21 @@ def test_a_run_is_shown_as_a_tree_of_steps_with_what_failed(retinue: Give, team:
     assert [child["id"] for child in steps[0]["children"]] == ["a", "b"]
 
 
+def test_a_fork_is_shown_with_what_it_has_from_before(retinue: Give, team: Path) -> None:
+    retinue("run", "govern a small village and break a glass window")
+    run = retinue("runs", "list", "--json").data[0]["run"]
+    chief, breaker = retinue("runs", "show", run, "--json").data["steps"]
+    retinue("runs", "fork", run)
+    forked_chief, forked_breaker = retinue("runs", "show", "--json").data["steps"]
+    assert forked_chief["state"] == chief["state"] == "success"
+    assert [(each["id"], each["state"], each["is_reused"]) for each in forked_chief["children"]] == [
+        (each["id"], "success", True) for each in chief["children"]
+    ]
+    assert forked_chief["ended_ns"] == chief["ended_ns"]
+    assert forked_chief["started_ns"] >= chief["started_ns"]
+    assert forked_breaker["started_ns"] > breaker["ended_ns"]
+
+
 def test_steps_say_what_a_resumed_run_keeps(retinue: Give, team: Path) -> None:
     retinue("run", "govern a small village and break a glass window")
     lines = retinue("runs", "steps").out.splitlines()

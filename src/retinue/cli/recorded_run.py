@@ -160,7 +160,7 @@ class RecordedRun:
                 (
                     f"{indent}{safe(path.rpartition('/')[2] if with_notes else path)}",
                     safe(".".join(dict.fromkeys(filter(None, (node.agent, node.skill))))),
-                    NODE_WORDS[node.state],
+                    "stalled" if self.record.stalled and node.state == "working" else NODE_WORDS[node.state],
                     str(node.attempts or ""),
                     "" if node.duration_ns is None else format_duration(node.duration_ns),
                     "" if node.usage is None or node.usage.tokens is None else f"{node.usage.tokens:,}",

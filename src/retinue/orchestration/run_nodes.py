@@ -105,6 +105,7 @@ class RunNode:
         decisions: What was decided about it on the way.
         children: The delegations of the plan that it answered with.
         is_reused: Its result is from before: a resumed run did not run it again.
+        earlier_end: How and when it ended before it began again; what it asks then may be answered already.
     """
 
     id: str
@@ -119,6 +120,7 @@ class RunNode:
     usage: Usage | None = None
     decisions: list[Decision] = field(default_factory=list[Decision])
     is_reused: bool = False
+    earlier_end: tuple[NodeState, int | None] | None = None
     children: "list[RunNode]" = field(default_factory=list["RunNode"])
 
     @property
@@ -214,6 +216,7 @@ class RunNodes:
             case NodeStarted(agent, skill, instruction):
                 node.agent, node.skill = agent or node.agent, skill or node.skill
                 node.title = node.title or instruction
+                node.earlier_end = (node.state, node.ended_ns) if node.is_useful else node.earlier_end
                 node.state, node.note, node.ended_ns, node.is_reused = "working", "", None, False
                 node.started_ns = node.started_ns or event.at_ns
             case Progress() as body:
@@ -235,12 +238,14 @@ class RunNodes:
             case NodeFinished(result):
                 if (event.run, event.node) in self._questions:
                     return False  # only an answer
-                self._finish(node, result, event.at_ns)
+                self._finish(node, result, event)
             case _:
                 return False
         return True
 
-    def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
+    def _finish(self, node: RunNode, result: Result, event: Event) -> None:
+        if node.started_ns is None and result.duration_ns is not None:  # a fork has only results from before
+            node.started_ns = event.at_ns - result.duration_ns
         node.attempts = (node.attempts or 0) + len(result.attempts) or None
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
@@ -250,7 +255,10 @@ class RunNodes:
             texts = [[str(each.get(name) or "") for name in ("id", "agent", "skill", "instruction")] for each in facts]
             node.children = [RunNode(name, agent, skill, title) for name, agent, skill, title in texts]
             return
-        node.ended_ns = at_ns
+        node.ended_ns = event.at_ns
+        if result.lifecycle == "input_required" and node.earlier_end is not None:
+            node.state, node.ended_ns = node.earlier_end
+            return
         if result.lifecycle == "input_required":
             node.state = "asking"
             node.note = result.questions[0].text if result.questions else ""
@@ -261,6 +269,9 @@ class RunNodes:
             case _:
                 node.state = "error"
         node.note = result.fault.message if result.fault and not result.useful else ""
+        if node.is_useful and all(child.state == "waiting" for child in node.children):
+            for child in node.children:  # their run was before that of which this is a fork, and is not told of
+                child.state, child.is_reused = node.state, True
 
     def _spend(self, event: Event, usage: Usage | None) -> None:
         """Note what was spent where `event` happened, and so above it."""
