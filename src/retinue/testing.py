@@ -176,7 +176,7 @@ class _Disk:
 class _SharedStore:
     """The store of a journal: one process at a disk."""
 
-    locks_row, clock, host = "", "0", ""  # nothing that is measured by the clock is stored
+    locks_row, clock, host, watch_s = "", "0", "", 1.0  # nothing that is measured by the clock is stored
 
     def __init__(self, disk: _Disk, name: str) -> None:
         self.place, self._disk = name, disk

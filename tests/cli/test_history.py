@@ -16,6 +16,7 @@ from retinue.engine.journal import Journal
 from tests.cli import shell
 from tests.cli.conftest import Give
 from tests.orchestration.present.pages import read
+from tests.postgres import Postgres
 
 FLAKY = '''
 from pathlib import Path
@@ -74,6 +75,21 @@ def test_a_run_is_shown_as_a_tree_of_steps_with_what_failed(retinue: Give, team:
     assert any(line.startswith("    give_up: ") for line in shown)
     steps = retinue("runs", "show", "--json").data["steps"]
     assert [child["id"] for child in steps[0]["children"]] == ["a", "b"]
+
+
+def test_a_fork_is_shown_with_what_it_has_from_before(retinue: Give, team: Path) -> None:
+    retinue("run", "govern a small village and break a glass window")
+    run = retinue("runs", "list", "--json").data[0]["run"]
+    chief, breaker = retinue("runs", "show", run, "--json").data["steps"]
+    retinue("runs", "fork", run)
+    forked_chief, forked_breaker = retinue("runs", "show", "--json").data["steps"]
+    assert forked_chief["state"] == chief["state"] == "success"
+    assert [(each["id"], each["state"], each["is_reused"]) for each in forked_chief["children"]] == [
+        (each["id"], "success", True) for each in chief["children"]
+    ]
+    assert forked_chief["ended_ns"] == chief["ended_ns"]
+    assert forked_chief["started_ns"] >= chief["started_ns"]
+    assert forked_breaker["started_ns"] > breaker["ended_ns"]
 
 
 def test_steps_say_what_a_resumed_run_keeps(retinue: Give, team: Path) -> None:
@@ -300,7 +316,7 @@ def test_a_bundle_brings_a_run_into_another_history_and_back(
     retinue("run", "govern a small village and break a glass window")
     file = tmp_path / "run.bundle"
     retinue("runs", "export", "-o", str(file))
-    before = retinue("runs", "export").data
+    before, stats = retinue("runs", "export").data, retinue("stats", "--json").data
     refused = retinue("runs", "import", str(file))
     assert (refused.code, "in the history already" in refused.err, "--as NEW" in refused.err) == (2, True, True)
     monkeypatch.setenv("RETINUE_STATE_DIR", str(tmp_path / "other"))
@@ -313,11 +329,40 @@ def test_a_bundle_brings_a_run_into_another_history_and_back(
     after = retinue("runs", "export").data
     assert after["events"] == before["events"]
     assert after["faults"] == before["faults"]
+    assert statuses(retinue) == ["ERROR"]
+    assert retinue("stats", "--json").data == stats
     assert retinue("runs", "import", str(file), "--as", "copy").code == 0
     assert retinue("runs", "import", str(file), "--as", "a:b").code == 2
     assert [each["step"] for each in retinue("runs", "steps", "copy", "--json").data] == ["n1", "n1/a", "n1/b", "n2"]
     mend(team)
     assert "shards" in retinue("runs", "resume", "copy", "--accept-changes").out
+
+
+@pytest.mark.slow
+def test_runs_go_from_a_file_into_postgresql_and_back_with_all_that_is_known_of_them(
+    retinue: Give, team: Path, tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retinue("run", "govern a small village and break a glass window")
+    retinue("runs", "resume")
+    retinue("runs", "fork", retinue("runs", "list", "--json").data[0]["run"])
+    runs = [each["run"] for each in retinue("runs", "list", "--json").data]
+
+    def shown() -> list[Any]:
+        told = [retinue("runs", "show", run, "--events", "--json").data for run in runs]
+        return [
+            *told,
+            *(retinue(*words, "--json").data for words in (("runs", "list"), ("runs", "faults"), ("stats",))),
+        ]
+
+    before = shown()
+    for number, store in enumerate((postgres.fresh(), str(tmp_path / "other.sqlite3"))):
+        files = [str(tmp_path / f"{run}.{number}.bundle") for run in runs]
+        for run, file in zip(runs, files, strict=True):
+            assert retinue("runs", "export", run, "-o", file).code == 0
+        monkeypatch.setenv("RETINUE_STORE", store)
+        for file in files:
+            assert retinue("runs", "import", file).code == 0
+        assert shown() == before
 
 
 def test_an_imported_run_names_no_folder_program_or_model(

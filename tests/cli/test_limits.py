@@ -90,7 +90,7 @@ def test_a_provider_is_asked_no_more_often_than_its_user_says(
         return "A poem."
 
     use_models(monkeypatch, answer, default="scripted:small")
-    limit('[rate_limits.providers]\nscripted = "1/s"\n')
+    limit('[rate_limits.providers]\nscripted = "1/s"\n[models.base_url]\nscripted = "http://localhost/"\n')
     since_s = time.monotonic()
     for _ in range(3):
         assert retinue("ask", "poet", "Sing.").code == 0
@@ -117,6 +117,28 @@ def test_a_limit_that_is_none_is_refused_and_the_error_says_what_to_write(site: 
     assert "`rate_limits.agents` cannot be" in refused.err
     assert '"5/min"' in refused.err
     assert calls(site) == []
+
+
+def test_a_limit_of_a_provider_that_there_is_not_is_an_error_which_names_the_nearest(site: Path, retinue: Give) -> None:
+    limit('[rate_limits.providers]\nantropic = "1/s"\n')
+    refused = retinue("run", "--plan", "walls.json")
+    assert refused.code == 2
+    assert "`rate_limits.providers` bounds `antropic`, and no provider is called that" in refused.err
+    assert "Did you mean `anthropic`?" in refused.err
+    assert calls(site) == []
+    assert "settings/unknown-provider" in retinue("config", "show").err
+    assert "antropic" in retinue("doctor").out
+
+
+def test_a_limit_of_an_agent_that_is_called_otherwise_is_told_and_of_one_elsewhere_is_not(
+    site: Path, retinue: Give
+) -> None:
+    limit('[rate_limits.agents]\nmasson = "1/h"\ncosmonaut = "1/h"\n')
+    for told in (retinue("run", "--plan", "walls.json").err, retinue("doctor").out):
+        assert "`rate_limits.agents` bounds `masson`, and no agent is called that" in told
+        assert "did you mean `mason`?" in told
+        assert "cosmonaut" not in told
+    assert len(calls(site)) == 3
 
 
 def test_a_project_cannot_set_limits_that_its_users_other_projects_share(site: Path, retinue: Give) -> None:

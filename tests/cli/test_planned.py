@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from retinue.cli.screen import LineScreen
 from retinue.llm.port import Request
 from retinue.llm.scripted import Line
+from retinue.orchestration import rate_limits
 from tests.cli.conftest import Give
 from tests.cli.thinking import add_agents, use_models
 
@@ -70,6 +72,41 @@ def test_a_plan_of_a_model_is_shown_saved_and_run_without_being_paid_twice(
     ran = retinue("run", "--plan", "plan.json", "--json", "--choose", "auto")
     assert ran.data["usage"]["requests"] == 1
     assert folder
+
+
+def test_what_planning_cost_is_shown_of_a_run_that_has_not_ended_too(retinue: Give, thinkers: Any) -> None:
+    thinkers(DRAFT)
+    run = retinue("run", "--detach", "--agent", "poet", GOAL, "--choose", "auto").out.strip()
+    queued = retinue("runs", "show", run, "--json").data
+    assert queued["usage"]["requests"] == 1
+    assert f"${queued['usage']['cost']['usd']:.4f}" in retinue("runs", "show", run).err
+    retinue("runs", "cancel", run)
+    assert retinue("runs", "show", run, "--json").data["result"]["usage"] == queued["usage"]
+    retinue("runs", "resume", run)
+    ended = retinue("runs", "show", run, "--json").data
+    assert (ended["outcome"], ended["result"]["usage"]["requests"], ended["steps"][0]["usage"]["requests"]) == (
+        "partial",
+        2,
+        1,
+    )
+
+
+def test_who_waits_for_a_rate_limit_to_plan_or_to_work_is_told(
+    retinue: Give, thinkers: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thinkers(DRAFT)
+    settings = '[rate_limits.providers]\nscripted = "1/s"\n[models.base_url]\nscripted = "http://localhost/"\n'
+    (home / "config").mkdir(parents=True, exist_ok=True)
+    (home / "config" / "config.toml").write_text(settings, encoding="utf-8")
+    monkeypatch.setattr(rate_limits, "_QUIET_S", 0.3)
+    monkeypatch.setattr(LineScreen.__init__, "__kwdefaults__", {"quiet_s": 0.0})
+    text = "Waiting: the limit of provider `scripted` is 1/s."
+    goal = ("run", "--agent", "poet", GOAL, "--choose", "auto")
+    first, second = (retinue(*goal).err.splitlines() for _ in range(2))
+    assert text not in first
+    assert text in second
+    assert any(line.endswith(f"poet works: {text}") for line in first)
+    assert text not in retinue(*goal, "--quiet").err
 
 
 def test_a_model_that_plans_badly_is_told_of_and_the_rules_go_on(retinue: Give, thinkers: Any) -> None:

@@ -11,9 +11,10 @@ from retinue.agents.port import RunContext
 from retinue.agents.prompted import PromptedAgent
 from retinue.agents.python import agent
 from retinue.agents.registry import Registry
+from retinue.cli.recorded_run import recorded_events
 from retinue.contract.definition import Tier
-from retinue.contract.plan import Delegation
-from retinue.contract.result import Result
+from retinue.contract.plan import Delegation, Plan
+from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer, Question, Task
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -21,7 +22,9 @@ from retinue.engine.statistics import JournalFacts
 from retinue.llm.models import Models
 from retinue.llm.scripted import ScriptedModel
 from retinue.orchestration.orchestrator import Orchestrator, workflows
-from retinue.orchestration.statistics import Statistics, statistics_of
+from retinue.orchestration.planning import Planning, with_planning
+from retinue.orchestration.run_nodes import RunNodes
+from retinue.orchestration.statistics import Statistics, statistics_of, with_lost_usage
 from tests.agents.prompted.cast import delegated
 from tests.agents.prompted.given import FILES, definition
 from tests.orchestration.parts import node
@@ -68,6 +71,11 @@ def asked(path: Path, statement: str) -> list[tuple[Any, ...]]:
         return connection.execute(statement).fetchall()
     finally:
         connection.close()
+
+
+def spend(run: RunContext, tokens: int) -> None:
+    usage = Usage(tokens_in=tokens, tokens_out=0, requests=1, model="t:small")
+    run.budget_tracker.reserve(tokens=tokens, usd=None).commit(usage)
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +172,96 @@ def test_a_run_of_which_some_has_no_price_says_what_is_known(tmp_path: Path) -> 
     assert (found.runs.priced, found.runs.unpriced) == (0, 1)
     chief, worker = found.agents
     assert (chief.usd, chief.unpriced, worker.usd, worker.unpriced) == (pytest.approx(known), 0, None, 1)
+
+
+@pytest.mark.requirement("A14")
+def test_a_child_run_that_fails_in_every_life_of_its_run_is_paid_once_in_each(tmp_path: Path) -> None:
+    @agent(description="Lets another work.")
+    async def lead(run: RunContext) -> Plan:
+        """Lead."""
+        spend(run, 1_000)
+        return Plan(goal="work", nodes=(node("w", "worker"),))
+
+    @agent(description="Works in vain.")
+    async def worker(run: RunContext) -> dict[str, Any]:
+        """Work."""
+        spend(run, 20)
+        raise RuntimeError("in vain")
+
+    plan, registry = Plan(goal="g", nodes=(node("a", "lead"),)), Registry([lead, worker])
+
+    async def main() -> None:
+        with Journal(tmp_path / "runs.sqlite3") as journal:
+            async with InProcessEngine(workflows(registry), journal=journal) as engine:
+                run = await Orchestrator(registry, engine).start(plan)
+                for life in range(1, 5):
+                    result, nodes = await engine.result(run), RunNodes(run, plan)
+                    for event in recorded_events(journal, run):
+                        nodes.apply(event)
+                    took = [each.usage and each.usage.tokens for _, each in nodes]
+                    assert (result.outcome, took) == ("error", [1_000 + 20 * life, 20 * life])
+                    assert result.usage is not None
+                    assert result.usage.tokens == 1_000 + 20 * life
+                    await engine.resume(run)
+
+    asyncio.run(main())
+
+
+@pytest.mark.requirement("A14", "P21")
+@pytest.mark.parametrize("way_on", ["resume", "cancel"])
+def test_what_was_spent_when_the_process_died_is_counted_with_who_spent_it(tmp_path: Path, way_on: str) -> None:
+    is_dying, spent = asyncio.Event(), asyncio.Event()
+
+    @agent(description="Lets another work.")
+    async def lead(run: RunContext) -> dict[str, Any]:
+        """Lead."""
+        spend(run, 1_000)
+        return {"inner": (await run.delegate(Task(id="x", agent="worker"))).data}
+
+    @agent(description="Works.")
+    async def worker(run: RunContext) -> dict[str, Any]:
+        """Work."""
+        spend(run, 200)
+        if is_dying.is_set():
+            spent.set()
+            await asyncio.Event().wait()
+        return {}
+
+    @agent(description="Works until somebody is better.")
+    async def rival(run: RunContext) -> dict[str, Any]:
+        """Work."""
+        spend(run, 30)
+        await asyncio.Event().wait()
+        return {}
+
+    path, registry = tmp_path / "runs.sqlite3", Registry([lead, worker, rival])
+    plan = Plan(goal="g", nodes=(node("a", "lead"), node("b", "rival")), join="any")
+    plan = with_planning(plan, Planning(usage=Usage(tokens_in=4, tokens_out=0, requests=1)))
+
+    async def main() -> Result:
+        is_dying.set()
+        with Journal(path) as journal:
+            async with InProcessEngine(workflows(registry), journal=journal, on_close="leave") as engine:
+                run = await Orchestrator(registry, engine).start(plan)
+                await spent.wait()
+        is_dying.clear()
+        with Journal(path) as journal:
+            async with InProcessEngine(workflows(registry), journal=journal) as engine:
+                await (engine.resume(run) if way_on == "resume" else engine.cancel(run))
+                return await engine.result(run)
+
+    result = asyncio.run(main())
+    facts, _ = read(path)
+    found = statistics_of(with_lost_usage(facts), tiers=TIERS)
+    lives = 2 if way_on == "resume" else 1
+    tallies = {each.name: (each.calls, each.canceled, each.tokens) for each in found.agents}
+    canceled = 0 if way_on == "resume" else 1
+    assert tallies == {
+        "lead": (1, canceled, lives * 1_000), "worker": (1, canceled, lives * 200), "rival": (1, 1, lives * 30)
+    }  # fmt: skip
+    assert [(each.name, each.tokens) for each in found.models] == [("t:small", lives * 1_230)]
+    assert result.usage is not None
+    assert found.runs.tokens == result.usage.tokens == lives * 1_230 + 4
 
 
 def test_who_only_waits_for_an_answer_has_not_been_called_yet(tmp_path: Path) -> None:

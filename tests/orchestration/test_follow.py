@@ -14,6 +14,7 @@ from hypothesis import given, strategies as st
 from retinue.contract.event import Event, NodeFinished, Progress
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
+from retinue.engine import inprocess
 from retinue.engine.base import Workflow, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -242,6 +243,34 @@ def test_a_run_of_another_process_is_followed_while_it_works(tmp_path: Path) -> 
                 assert {key(each.event) for each in events} == await recorded(here, run)
 
     asyncio.run(main())
+
+
+def test_who_follows_a_run_of_another_process_is_told_of_what_is_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inprocess, "_POLL_S", 3600)  # what is only found by looking comes too late
+    go_on = asyncio.Event()
+
+    async def waits(scope: WorkflowScope, _: JsonMapping) -> Result:
+        scope.emit(Progress("wait"))
+        await go_on.wait()
+        return result("success")
+
+    async def main() -> None:
+        path = tmp_path / "journal.sqlite3"
+        with Journal(path) as mine, Journal(path) as theirs:
+            async with (
+                InProcessEngine({"waits": waits}, journal=mine) as here,
+                InProcessEngine({}, journal=theirs) as there,
+            ):
+                run = await here.start("waits", {})
+                awaiting = asyncio.create_task(there.result(run))
+                async for event in there.events(run):
+                    if isinstance(event.body, Progress):
+                        go_on.set()
+                assert (await awaiting).outcome == "success"
+
+    asyncio.run(asyncio.wait_for(main(), 50))
 
 
 class LateRecords(InProcessEngine):

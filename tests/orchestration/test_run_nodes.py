@@ -102,6 +102,20 @@ def test_a_question_is_open_until_it_is_answered(nodes: RunNodes) -> None:
     assert states(nodes) == {"n1": "asking", "n2": "canceled"}
 
 
+def test_a_step_that_runs_again_to_ask_what_was_answered_before_stays_done(nodes: RunNodes) -> None:
+    waits = NodeFinished(Result(task_id="t", agent="a", lifecycle="input_required", questions=(WHICH,)))
+    tell(nodes, waits, at_s=1)
+    tell(nodes, QuestionAsked(WHICH), "n1~2")
+    tell(nodes, QuestionAnswered(Answer(question_id="q", value="red")), "n1~2")
+    tell(nodes, done(), "n1~3", at_s=2)
+    tell(nodes, NodeStarted("singer", "sing", "sing"), at_s=7)
+    assert nodes.top[0].state == "working"
+    tell(nodes, waits, at_s=8)  # the answer and what came of it are not recorded a second time
+    assert (nodes.top[0].state, nodes.top[0].ended_ns) == ("success", 2_000_000_000)
+    tell(nodes, QuestionAsked(WHICH), "n1~4")
+    assert nodes.top[0].state == "asking"
+
+
 def test_what_is_not_needed_is_not_done(nodes: RunNodes) -> None:
     tell(nodes, Decision("skip", "Its need failed."), "n2")
     assert (nodes.top[1].state, nodes.top[1].note) == ("canceled", "Its need failed.")

@@ -16,7 +16,7 @@ from retinue.cli import user_paths
 from retinue.cli.app import Exit
 from retinue.cli.models import is_installed, provider_of, state_of
 from retinue.cli.output import echo, echo_json, label, plural, safe
-from retinue.cli.project import Project
+from retinue.cli.project import Project, limit_findings
 from retinue.cli.settings import Settings, journal_of, permission_findings
 from retinue.errors import RetinueError
 from retinue.llm.provider_info import KEYS
@@ -141,6 +141,8 @@ def _workspace(project: Project) -> Iterator[_DoctorCheck]:
     for finding in permission_findings(project.settings):
         state = "missing" if finding.rule == "permissions/can-write" else "broken"
         yield _DoctorCheck("permissions", state, f"{finding.file}: {finding.message}", finding.fix)
+    for finding in limit_findings(project):
+        yield _DoctorCheck("limits", "missing", f"{finding.file}: {finding.message}", finding.fix)
 
 
 def _providers(project: Project) -> Iterator[_DoctorCheck]:

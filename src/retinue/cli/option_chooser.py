@@ -15,7 +15,7 @@ import click
 from retinue.cli.output import echo_err, label, safe
 from retinue.cli.project import Project
 from retinue.cli.questions import TerminalAnswerer
-from retinue.cli.screen import is_interactive
+from retinue.cli.screen import is_interactive, tell_message
 from retinue.cli.session import FinishedSession
 from retinue.cli.settings import Settings, journal_of
 from retinue.contract.model import JsonMapping
@@ -54,7 +54,8 @@ class OptionChooser:
             return orchestrator.plan(goal)
         ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
         reader = replace(orchestrator, model=self.project.default_tier("small"))
-        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask)
+        tell = None if self.silent else tell_message
+        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask, tell=tell)
 
     async def with_option(self, plan: Plan) -> Plan:
         """`plan`, done the way that is chosen; as it is where nobody in it asks a model."""

@@ -24,6 +24,7 @@ from retinue.cli.output import (
 )
 from retinue.cli.project import Bounds, Project, budget_of
 from retinue.cli.remote import with_remote
+from retinue.cli.screen import tell_message
 from retinue.cli.session import idle_engine, open_for_goal, orchestrator_of
 from retinue.contract.facts import Facts
 from retinue.contract.finding import Finding
@@ -228,7 +229,7 @@ def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -
     if by == "rules" or (by == "auto" and not project.models.configured):
         return with_context_level(orchestrator.plan(goal), level, remote=project.remote_agents)
     budget = budget_of(project.settings, Bounds())
-    plan = watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by))
+    plan = watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by, tell=tell_message))
     return with_context_level(plan, level, remote=project.remote_agents)
 
 

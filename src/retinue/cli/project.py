@@ -21,7 +21,8 @@ from retinue.cli.output import echo_err, findings_text, plural
 from retinue.cli.settings import Setting, Settings, find_root, grants_of, load, loops_of, permission_findings
 from retinue.contract.credentials import keep_secret
 from retinue.contract.definition import Tier
-from retinue.contract.finding import Level
+from retinue.contract.finding import Finding, Level
+from retinue.contract.names import canonical_name, nearest
 from retinue.contract.task import Budget
 from retinue.llm.models import Models
 from retinue.tools.workspace import Workspace
@@ -227,13 +228,27 @@ def budget_of(settings: Settings, bounds: Bounds) -> Budget:
     return budget if bounds.nodes is None else budget.model_copy(update={"nodes": bounds.nodes})
 
 
+def limit_findings(project: Project) -> list[Finding]:
+    """Limits of agents who are called otherwise here. One that resembles nobody may be of another folder."""
+    limits, findings = project.settings.values["rate_limits.agents"], list[Finding]()
+    definitions = {name: each.name for each in project.registry.definitions() for name in (each.name, *each.aliases)}
+    for name in map(canonical_name, limits.value):
+        for near in [name] if name in definitions else nearest(name, definitions, limit=1):
+            if name != definitions[near]:
+                message = f"`rate_limits.agents` bounds `{name[:80]}`, and no agent is called that"
+                fix = f"did you mean `{definitions[near]}`?"
+                rule = "settings/unknown-agent"
+                findings.append(Finding(rule=rule, severity="warning", message=message, file=limits.origin, fix=fix))
+    return findings
+
+
 def report_notes(project: Project, *, quiet: bool = False, as_json: bool = False) -> None:
     """Say what in the folder was ignored: invalid settings, names that two agents have, files without an agent."""
     project.settings.check()
     if quiet:
         return
     twice = [each for each in project.registry.findings if each.rule == "discovery/name-taken"]
-    if notes := [*project.settings.findings, *permission_findings(project.settings), *twice]:
+    if notes := [*project.settings.findings, *permission_findings(project.settings), *limit_findings(project), *twice]:
         echo_err(findings_text(notes))
     if not as_json and (files := len({each.path for each in project.registry.skipped})):
         echo_err(f"{plural(files, 'file')} of this project skipped: see `retinue agents`.")

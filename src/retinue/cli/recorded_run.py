@@ -11,16 +11,18 @@ from retinue.cli.output import label, safe, table
 from retinue.cli.screen import NODE_WORDS
 from retinue.cli.session import Invocation, invocation_in
 from retinue.cli.settings import journal_of, settings_of
-from retinue.contract.event import Decision, Event, NodeFinished
+from retinue.contract.event import Decision, Event, NodeFinished, UsageReported
 from retinue.contract.json import dumps
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
+from retinue.contract.result import Usage
 from retinue.engine.base import RunRecord
 from retinue.engine.ids import CHILD
 from retinue.engine.journal import Journal
 from retinue.errors import InvalidInput, MissingFile, ParseError, UnknownName
 from retinue.orchestration.fault_journal import FaultEntry, FaultJournal
 from retinue.orchestration.follow import starts_child
+from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.numbers import format_cost, format_duration
 from retinue.orchestration.run_nodes import RunNode, RunNodes
 
@@ -128,6 +130,18 @@ class RecordedRun:
             nodes.close()
         return cls(record, plan, events, nodes, faults.entries)
 
+    @property
+    def spent(self) -> Usage | None:
+        """What it has taken so far, with its planning; of a fork also what it has from before."""
+        planning = planning_of(self.plan)
+        usages = [planning.usage] if planning else []
+        for event in self.events:
+            if isinstance(event.body, UsageReported) and event.node:
+                usages.append(event.body.usage)
+            elif isinstance(event.body, NodeFinished) and event.at_ns < self.record.started_ns:
+                usages.append(event.body.result.usage)
+        return Usage.total(usages)
+
     def steps(self) -> Iterator[tuple[str, RunNode, bool]]:
         """Each step with its name, and whether a resumed run keeps what it came to: also by what stands above it."""
         kept_paths: set[str] = set()
@@ -146,7 +160,7 @@ class RecordedRun:
                 (
                     f"{indent}{safe(path.rpartition('/')[2] if with_notes else path)}",
                     safe(".".join(dict.fromkeys(filter(None, (node.agent, node.skill))))),
-                    NODE_WORDS[node.state],
+                    "stalled" if self.record.stalled and node.state == "working" else NODE_WORDS[node.state],
                     str(node.attempts or ""),
                     "" if node.duration_ns is None else format_duration(node.duration_ns),
                     "" if node.usage is None or node.usage.tokens is None else f"{node.usage.tokens:,}",

@@ -84,10 +84,13 @@ def show_agent_result(session: FinishedSession, form: Form, *, extras: dict[str,
 
 
 def agent_result(session: FinishedSession) -> Result:
-    """The asked agent's own result, or that of the run where it was canceled or waits for an answer."""
+    """The asked agent's own result, or that of the run where it was canceled or waits for an answer.
+
+    What it took is what the run took: also before it was resumed.
+    """
     result = session.result
     if session.agent_result is not None and result.outcome != "canceled" and result.lifecycle != "input_required":
-        result = session.agent_result
+        result = session.agent_result.model_copy(update={"usage": result.usage})
         if result.agent == RUN_AGENT:  # the agent delegated all of it
             node = session.plan.nodes[0]
             result = result.model_copy(update={"agent": node.agent, "skill": node.skill})

@@ -59,7 +59,7 @@ from retinue.cli.session import (
     with_module,
     workspace_of,
 )
-from retinue.contract.event import Event, UsageReported
+from retinue.contract.event import Event
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Plan
 from retinue.contract.result import Result, Usage
@@ -105,10 +105,9 @@ def show_run(*, run: str | None, with_events: bool, with_faults: bool, explain: 
         result, rating = journal.result(name), journal.rating(name)
         events = [event for event in whole.events if event.run == name]
         questions = journal.questions(name) if record.lifecycle == "input_required" else ()
-    spent: Usage | None = None
-    if result is None:  # what a result would say: each model call is told when it is settled
-        bodies = [event.body for event in whole.events]
-        spent = Usage.total(body.usage for body in bodies if isinstance(body, UsageReported))
+    spent = whole.spent if result is None else None  # else the result says it
+    if result is not None and result.usage is None:  # it was ended before it began
+        result = result.model_copy(update={"usage": whole.spent})
     if explain and result:
         result = with_explanation(result, plan, decisions_in(events))
     if form.as_json:

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from typing import Final
 
 from retinue.cli.output import echo_err, safe
-from retinue.contract.event import Event
+from retinue.contract.event import Body, Event, Message
 from retinue.orchestration.run_nodes import NodeState, RunNode, RunNodes
 
 _QUIET_S: Final = 1.0
@@ -26,6 +26,12 @@ def is_interactive() -> bool:
     """Whether there is a person to ask: one who reads what we say and can type an answer."""
     # Where a person types and reads; None where it was closed.
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def tell_message(body: Body) -> None:
+    """Say a message where there is no run to show it in."""
+    if isinstance(body, Message):
+        echo_err(safe(body.text))
 
 
 class Screen:
@@ -68,8 +74,9 @@ class LineScreen(Screen):
         self._timer = asyncio.get_running_loop().call_later(self._quiet_s, self._start_printing)
 
     def update(self, event: Event, node: RunNode | None) -> None:
-        """Say that a node began or ended, or that it asks."""
-        if self._is_printing and node is not None and event.kind in {"started", "finished", "retried", "asked"}:
+        """Say that a node began or ended, or that it asks or has a message."""
+        kinds = {"started", "finished", "retried", "asked", "message"}
+        if self._is_printing and node is not None and event.kind in kinds:
             self._print_node(node)
 
     def end(self, *, is_over: bool = True) -> None:

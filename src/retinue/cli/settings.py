@@ -32,6 +32,7 @@ from retinue.contract.finding import Finding, Severity
 from retinue.contract.names import nearest
 from retinue.engine.journal import Journal
 from retinue.errors import InvalidInput, MissingFile, RetinueError
+from retinue.llm.provider_info import PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,17 @@ def load(project: Path, *, environment: Mapping[str, str] | None = None) -> Sett
             for near in nearest(variable.removeprefix(_PREFIX), _SUFFIXES, limit=1):
                 message, fix = f"`{variable}` is not a setting", f"did you mean `{_PREFIX}{near}`?"
                 findings.append(_finding("settings/unknown-key", message, f"${variable}", fix))
+    providers, limits = (*PROVIDERS, *values["models.base_url"].value), values["rate_limits.providers"]
+    for name in limits.value:
+        if name not in providers:
+            near = nearest(name, providers, limit=1)
+            fix = (
+                f"did you mean `{near[0]}`?"
+                if near
+                else f"give an address in `models.base_url`, or one of {', '.join(providers)}"
+            )
+            message = f"`rate_limits.providers` bounds `{name[:80]}`, and no provider is called that"
+            findings.append(_finding("settings/unknown-provider", message, limits.origin, fix))
     return Settings(values, tuple(findings))
 
 

@@ -19,7 +19,7 @@ from retinue.llm.allocation import TARGET
 from retinue.orchestration.present.html_chart import charts_file
 from retinue.orchestration.present.numbers import format_duration
 from retinue.orchestration.present.statistics_charts import statistics_charts
-from retinue.orchestration.statistics import Statistics, Tally, statistics_of
+from retinue.orchestration.statistics import Statistics, Tally, statistics_of, with_lost_usage
 
 _ROWS: Final = 12
 _WINDOW: Final = 10_000
@@ -40,7 +40,8 @@ def show_statistics(
     tiers = models_of(settings).tiers
     with journal_of(settings) as journal:
         only = find_run(journal, run) if run is not None else None
-        facts = journal.facts(since_ns=since, newest=None if every or run is not None else _WINDOW, run=only)
+        newest = None if every or run is not None else _WINDOW
+        facts = with_lost_usage(journal.facts(since_ns=since, newest=newest, run=only))
     if not every and len(facts.runs) + facts.unfinished >= _WINDOW:
         echo_err(f"Only the newest {_WINDOW:,} runs are counted; --all counts all.")
     if agent is not None:

@@ -15,9 +15,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from retinue.contract.event import Body, Event, Message, NodeStarted
+from retinue.contract.event import Body, Event, Message, NodeStarted, UsageReported
 from retinue.contract.model import JsonMapping
-from retinue.contract.result import Result
+from retinue.contract.result import Result, Usage
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, Capabilities, PendingQuestion, RunFilter, RunRecord, Workflow
 from retinue.engine.blocking import CallQueue, in_thread, retire_idle_threads
@@ -25,6 +25,7 @@ from retinue.engine.event_codec import text_of
 from retinue.engine.ids import CHILD, RunIds, check_run_id, unknown_run
 from retinue.engine.run import GRACE_S, Answerer, LiveRun, is_not_started, kill
 from retinue.engine.run_history import RunHistory, as_canceled, canceled_result, failure_result
+from retinue.engine.run_log import wake
 from retinue.engine.store import RunTakenOver, StoreLost
 from retinue.errors import InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 from retinue.telemetry import run_span
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_POLL_S: Final = 0.05
-"""How often a run of another process is looked at."""
+_POLL_S: Final = 1.0
+"""How often a run of another process is looked at, though nobody says that it has changed."""
 
 
 class InProcessEngine:
@@ -103,8 +104,9 @@ class InProcessEngine:
         self._ended_bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.in_loop: Callable[[Callable[[], None]], None] = _refuse
+        self.in_loop: Callable[[Callable[[], None]], None] = lambda _: None  # no loop is there yet
         self._mail: asyncio.Task[None] | None = None
+        self._change: asyncio.Future[None] | None = None  # the next time that another process may have written
         self.early_answers: dict[tuple[str, str], Answer] = {}
 
     async def __aenter__(self) -> Self:
@@ -171,7 +173,7 @@ class InProcessEngine:
         elif run is None:
             if self.journal is not None:
                 committed = self._open_loop.create_future()
-                self.journal.begin(history, lambda _: self.in_loop(partial(_settle, committed)))
+                self.journal.begin(history, lambda _: self.in_loop(partial(wake, (committed,))))
                 await committed
             self._launch(self._live(history))  # last, so that its caller has the id before an agent may block the loop
         else:
@@ -193,12 +195,10 @@ class InProcessEngine:
         live = self._runs.get(run)
         if live is not None and (result := await live.wait()) is not None:
             return result
-        record = await self.get(run)
-        while record.ended_ns is None:
-            if record.stalled:
-                raise Unavailable(f"The process of run `{run}` has ended.", hint="Resume the run.")
-            await asyncio.sleep(_POLL_S)
-            record = await self.get(run)
+        async for _ in self.events(run, after=2**63 - 1):
+            pass  # there is none behind that
+        if (await self.get(run)).stalled:
+            raise Unavailable(f"The process of run `{run}` has ended.", hint="Resume the run.")
         result = await self._ask_journal(lambda journal: journal.result(run))
         if result is None:
             raise unknown_run(run, list(self._runs))
@@ -225,14 +225,18 @@ class InProcessEngine:
             return journal.events(run, after=after)
 
         while True:
-            record = await self.get(run)
+            if self._change is None or self._change.done():
+                self._change = self._open_loop.create_future()
+            change, record = self._change, await self.get(run)
             while page := await self._ask_journal(next_events):
                 for event in page:
                     yield event
                 after = page[-1].sequence
             if not follow or record.ended_ns is not None or record.stalled:
                 return
-            await asyncio.sleep(_POLL_S)
+            if self.journal is not None:
+                self.journal.watch(self.look_for_mail)
+            await asyncio.wait([change], timeout=_POLL_S)
 
     async def questions(self, run: str) -> Sequence[PendingQuestion]:
         """See `Engine.questions`. Of a run whose process died, those it has left open."""
@@ -269,7 +273,7 @@ class InProcessEngine:
         """See `Engine.add_event`."""
         if (live := self._runs.get(run)) is not None:
             committed = self._open_loop.create_future()
-            live.log.record(body, is_late=True, then=partial(_settle, committed))
+            live.log.record(body, is_late=True, then=lambda _: wake((committed,)))
             await committed
         elif (await self.get(run)).ended_ns is None:
             raise Unavailable(f"Run `{run}` belongs to another process.", hint="Ask that process, or end it.")
@@ -297,7 +301,9 @@ class InProcessEngine:
 
     async def _end_dead(self, run: str, result: Result) -> None:
         history, _ = await self._taken_over(await self._find_history(run), unless_ended=True)
-        self._end(self._live(history), result)
+        told = (await self._ask_journal(lambda journal: journal.facts(run=run))).told
+        usage = Usage.total(event.body.usage for event in told if isinstance(event.body, UsageReported))
+        self._end(self._live(history), result.model_copy(update={"usage": usage}))
 
     async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:
         """See `Engine.list`. Child runs are not listed; `get` finds them as `{run}:{name}`."""
@@ -616,6 +622,8 @@ class InProcessEngine:
         self.in_loop(self._read_mail)
 
     def _read_mail(self) -> None:
+        if self._change is not None:
+            wake((self._change,))
         if self._loop is not None and (self._mail is None or self._mail.done()):
             self._mail = self._loop.create_task(self._take_mail())
 
@@ -662,15 +670,6 @@ class InProcessEngine:
                 self._stop_run(run, loss.message)
                 if run.log.closed:  # its end was on the way
                     self._runs.pop(run.run, None)
-
-
-def _refuse(_: Callable[[], None]) -> None:
-    """No loop is there yet to call anything in."""
-
-
-def _settle(future: "asyncio.Future[None]", *_: object) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def _count_phrase(count: int) -> str:

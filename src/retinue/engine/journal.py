@@ -208,19 +208,7 @@ class Journal:
         Raises:
             InvalidInput: It holds something that is not JSON data.
         """
-        body, statements = event.body, list[_Statement]()
-        if isinstance(body, NodeStarted) and body.agent:
-            statements.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
-        elif isinstance(body, QuestionAsked):  # what was said to another question of that id is no answer to this one
-            statements.append((_TAKE_ANSWER, (event.run, storable(body.question.id))))
-        elif isinstance(body, QuestionAnswered):
-            statements.append((_TAKE_ANSWER, (event.run, storable(body.answer.question_id))))
-        elif isinstance(body, NodeFinished | DelegationFinished):
-            kind = KINDS[type(body)]
-            statements.append((INSERT_FACTS, facts_row(event.run, event.sequence, event.node, kind, body.result)))
-            if kind == "finished" and not event.node:
-                statements += [(_END, (event.run,)), (_TAKE_ALL, (event.run,))]
-        self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, statements, then))
+        self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, _what_follows(event), then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
         """Record an event behind the last one of a run that no process works on. Waits for the disk.
@@ -560,11 +548,9 @@ class Journal:
         Raises:
             RetinueError: The store itself cannot be read.
         """
-
-        def read(reader: JournalReader) -> list[tuple[str, str]]:
-            return [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()]
-
-        return self._read(read, [])
+        return self._read(
+            lambda reader: [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()], []
+        )
 
     # Forgetting
 
@@ -629,9 +615,12 @@ class Journal:
         rows: list[Row] = [_event_row(event) for event in history.events]
         for number, (kind, value) in enumerate(history.notes, 1):
             rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
-        tags = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
-        tags += [(run, "host", self.host)] if history.place and self.host else []
-        return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, tag) for tag in tags], then)
+        own_events = (event for event in history.events if event.at_ns >= at_ns)  # a fork has others from before
+        statements = [each for event in own_events for each in _what_follows(event)]
+        tags = [(f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
+        tags += [("host", self.host)] if history.place and self.host else []
+        statements += [(INSERT_TAG, (run, *tag)) for tag in tags]
+        return Entry(_root(run), history.epoch, rows, start, statements, then)
 
     def _claim(self, work: Callable[..., T]) -> T:
         """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.
@@ -655,8 +644,7 @@ class Journal:
 
     def _lock_run(self, connection: Connection, run: str) -> None:
         """Keep whoever works on `run` from writing until the end of the transaction."""
-        query = f"SELECT run FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
-        connection.execute(query, (_root(run),))
+        connection.execute(f"SELECT run FROM runs WHERE run = ?{self._store.locks_row}", (_root(run),))  # noqa: S608
 
     def _reader(self, connection: Connection) -> JournalReader:
         return JournalReader(connection, self._store)
@@ -690,6 +678,21 @@ _OLD: Final = (
 
 def _root(run: str) -> str:
     return run.partition(CHILD)[0]
+
+
+def _what_follows(event: Event) -> list[_Statement]:
+    """What else changes with `event`."""
+    body, run = event.body, event.run
+    if isinstance(body, NodeStarted) and body.agent:
+        return [(INSERT_TAG, (run, "agent", storable(body.agent)))]
+    if isinstance(body, QuestionAsked | QuestionAnswered):  # what was said to another of that id is no answer to it
+        name = body.question.id if isinstance(body, QuestionAsked) else body.answer.question_id
+        return [(_TAKE_ANSWER, (run, storable(name)))]
+    if not isinstance(body, NodeFinished | DelegationFinished):
+        return []
+    facts = (INSERT_FACTS, facts_row(run, event.sequence, event.node, KINDS[type(body)], body.result))
+    is_end = isinstance(body, NodeFinished) and not event.node
+    return [facts, (_END, (run,)), (_TAKE_ALL, (run,))] if is_end else [facts]
 
 
 def _event_row(event: Event) -> Row:

@@ -7,14 +7,19 @@ answer, a word and a comment for each run (P21), is kept here too.
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
+from retinue.contract.event import Event
 from retinue.contract.result import Outcome, Result
-from retinue.engine.event_codec import encode_data
+from retinue.engine.event_codec import decode, encode_data
 from retinue.engine.ids import CHILD
 from retinue.engine.store import Connection
+from retinue.errors import ParseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +137,15 @@ class JournalFacts:
         calls: Their calls.
         unfinished: Runs that have not ended.
         damaged: Records that cannot be read.
+        told: Of runs that were interrupted, or in which a step was stopped: what was spent there and when what began
+            and ended, run by run in order. It tells what killed and stopped attempts spent, which no result says.
     """
 
     runs: tuple[RunFacts, ...] = ()
     calls: tuple[CallFacts, ...] = ()
     unfinished: int = 0
     damaged: int = 0
+    told: tuple[Event, ...] = ()
 
 
 def facts_row(run: str, sequence: int, node: str, kind: str, result: Result | None) -> tuple[object, ...]:
@@ -230,7 +238,17 @@ def read_facts(
             )
     ended_runs = tuple(ends[root] for root in starts if root in ends)
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
-    return JournalFacts(ended_runs, tuple(calls), unfinished=len(starts) - len(ended_runs), damaged=damaged)
+    told = tuple(_told_events(connection.execute(_TOLD.format(condition), values)))
+    return JournalFacts(ended_runs, tuple(calls), len(starts) - len(ended_runs), damaged, told)
+
+
+def _told_events(rows: Iterable[Sequence[Any]]) -> Iterator[Event]:
+    """The events in `rows` of runs in which something was spent; a run that was edited into nonsense is left out."""
+    for run, group in groupby(rows, key=itemgetter(0)):
+        facts = list(group)
+        if any(kind == "usage" for *_, kind, _ in facts):
+            with suppress(ParseError, TypeError):
+                yield from [Event(str(run), str(node), 0, place, 0, decode(*body)) for _, place, node, *body in facts]
 
 
 _STARTS: Final = "SELECT run, started_ns, body FROM runs"
@@ -238,6 +256,13 @@ _IN_ORDER: Final = "ORDER BY started_ns, runs.run"
 _FACTS: Final = (
     "SELECT facts.run, facts.child, facts.node, facts.kind = 'delegated', facts.body"
     " FROM runs JOIN facts ON facts.run = runs.run"
+)
+_TOLD: Final = (
+    "WITH RECURSIVE families (run) AS (SELECT run FROM runs WHERE {} AND (epoch > 1 OR EXISTS (SELECT 1 FROM facts"
+    """ WHERE facts.run = runs.run AND facts.node <> '' AND facts.body LIKE '%"canceled"%'))"""
+    " UNION ALL SELECT runs.run FROM families JOIN runs ON runs.parent = families.run)"
+    " SELECT events.run, sequence, node, kind, body FROM families JOIN events ON events.run = families.run"
+    " WHERE sequence > 0 AND kind IN ('started', 'usage', 'decision', 'finished') ORDER BY events.run, sequence"
 )
 _NTH: Final = "SELECT started_ns FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
 

@@ -110,12 +110,14 @@ class Store(Protocol):
         locks_row: What follows a SELECT to hold its rows until the end of the transaction.
         clock: What a SELECT gives as nanoseconds since 1970, by the one clock of all who use the database.
         host: The name of this machine, where several may use the database; otherwise "".
+        watch_s: How often who watches it asks whether it has changed.
     """
 
     place: str
     locks_row: str
     clock: str
     host: str
+    watch_s: float
 
     def exists(self) -> bool:
         """Whether there is anything to read: a file that is not there yet is not made by a question."""

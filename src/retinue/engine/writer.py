@@ -49,7 +49,6 @@ class Entry(NamedTuple):
 
 _DELAY_S: Final = 0.02
 _BATCH: Final = 500
-_WATCH_S: Final = 0.05
 _PATIENCE_S: Final = 10.0
 """How long a caller, and the end of this process, wait for a database that is away."""
 
@@ -195,7 +194,7 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            if self._wake.wait(_WATCH_S if self._watchers else None):
+            if self._wake.wait(self._store.watch_s if self._watchers else None):
                 if not self._closing:
                     self._hurry.wait(_DELAY_S)
                 self._hurry.clear()
@@ -208,7 +207,7 @@ class Writer:
 
     def _look(self) -> None:
         now_s = monotonic()
-        if not self._watchers or now_s - self._looked_s < _WATCH_S or self.failure is not None:
+        if not self._watchers or now_s - self._looked_s < self._store.watch_s or self.failure is not None:
             return
         self._looked_s = now_s
         try:

@@ -9,7 +9,7 @@ resumed, only the result tells. `RunBudget` reconciles the two, so that nothing 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
@@ -145,28 +145,15 @@ class RunBudget:
         Child runs see to their own.
         """
         self.close("", planning, overhead=True)
-        lost_usage: list[Usage | None] = []
-        results: dict[str, Result] = {}
-        node_usages: dict[str, list[Usage]] = {}
-        for event in events:
-            name, node = event.node, event.node.partition(RESERVED)[0] or event.node
-            match event.body:
-                case NodeFinished(result) if name:
-                    reports = node_usages.pop(node, [])
-                    lost_usage += reports if result.usage is None else []  # it was stopped before it could say
-                    lost_usage += [earlier.usage] if (earlier := results.get(name)) else []
-                    results[name] = result
-                case UsageReported(usage):
-                    node_usages.setdefault(node, []).append(usage)
-                case Decision(move) if move == GO_ON:  # nothing that was under way before this came to a result
-                    lost_usage += [usage for usages in node_usages.values() for usage in usages]
-                    node_usages.clear()
-                case _:
-                    pass
+        lost_usage: list[Usage | None] = [usage for _, _, usage in lost_usages(events)]
         children = {event.node for event in events if isinstance(event.body, NodeStarted) and RESERVED in event.node}
+        results: dict[str, Result] = {}
+        for event in events:
+            if isinstance(event.body, NodeFinished) and event.node and event.node not in children:
+                lost_usage += [earlier.usage] if (earlier := results.get(event.node)) else []
+                results[event.node] = event.body.result
         # A step that is kept is replayed, and charged then.
-        lost_usage += [one.usage for name, one in results.items() if not is_kept(one) and name not in children]
-        lost_usage += [usage for usages in node_usages.values() for usage in usages]
+        lost_usage += [one.usage for one in results.values() if not is_kept(one)]
         total = Usage.total(lost_usage)
         self.close("", total)
         return total
@@ -175,6 +162,38 @@ class RunBudget:
     def overhead_usage(self) -> Usage | None:
         """What the orchestrator itself took; None when it asked no model."""
         return Usage.total(self.overhead)
+
+
+def lost_usages(events: Iterable[Event]) -> list[tuple[str, str, Usage]]:
+    """What attempts of one run spent and no result says, as they were killed, or stopped before they could say it.
+
+    Each with its node and its agent, "" for a step of the orchestrator itself; agents that others asked inside their
+    step are named in the usage.
+    """
+    lost: list[tuple[str, str, Usage]] = []
+    told: dict[str, Usage] = {}
+    agents: dict[str, str] = {}
+
+    def lose(nodes: Iterable[str]) -> None:
+        lost.extend((node, agents.get(node, ""), told.pop(node)) for node in nodes if node in told)
+
+    for event in events:
+        node = event.node.partition(RESERVED)[0] or event.node
+        match event.body:
+            case NodeStarted(agent) if agent:  # the first is its own, those behind it are asked by that one
+                agents.setdefault(node, agent)
+            case UsageReported(usage) if node:  # what planning took is charged apart
+                told[node] = Usage.total((told.get(node), usage)) or usage
+            case NodeFinished(result) if event.node:
+                lose([node] if result.usage is None else ())
+                told.pop(node, None)
+                agents.pop(node, None)
+            case Decision(move) if move == GO_ON:  # nothing that was under way before this came to a result
+                lose(tuple(told))
+            case _:
+                pass
+    lose(tuple(told))
+    return lost
 
 
 @dataclass(slots=True)

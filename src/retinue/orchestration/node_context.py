@@ -126,7 +126,7 @@ class NodeContext:
     """
 
     __slots__ = (
-        "_above", "_answers", "_budget_tracker", "_clock", "_delegated", "_delegation_count", "_depth", "_inner",
+        "_above", "_answers", "_budget_tracker", "_callee", "_clock", "_delegated", "_delegation_count", "_depth",
         "_open_tracker", "_place", "_services", "_step", "attempt", "budget", "checkpoint", "correction",
         "deadline_ns", "earlier_turns", "grants", "node", "parts", "phases", "run", "task", "waits_for",
     )  # fmt: skip
@@ -159,7 +159,7 @@ class NodeContext:
         self.phases: dict[str, frozenset[str]] = {}
         self._services = services
         self._depth = services.request.depth
-        self._inner = False
+        self._callee = ""  # who was asked inside another one's step
         self._above: tuple[Caller, ...] | None = None
         self._delegation_count = 0
         self._delegated: Usage | None = None
@@ -214,12 +214,14 @@ class NodeContext:
         unless it only waits for an answer.
         """
         if not isinstance(body, NodeFinished):
+            if isinstance(body, UsageReported) and self._callee:
+                body = UsageReported(body.usage.with_agent(self._callee))
             if isinstance(body, Progress | Checkpoint) and len(self.phases) < _MAX_PHASES:
                 kind = "checkpoint" if isinstance(body, Checkpoint) else "progress"
                 self.phases[body.phase] = self.phases.get(body.phase, frozenset()) | {kind}
             node = self._step if isinstance(body, TurnsAdded) else self.node
             self._services.emit(body, node, self.attempt)
-        elif self._inner and self.waits_for is None:
+        elif self._callee and self.waits_for is None:
             facts = {name: getattr(body.result, name) for name in _DELEGATED_FIELDS}
             self._services.emit(DelegationFinished(Result(**facts)), self.node, self.attempt)
 
@@ -302,7 +304,7 @@ class NodeContext:
         )
         inner.grants = grants.within(self.grants) if grants else self.grants
         inner.deadline_ns, inner._clock = self.deadline_ns, self._clock
-        inner._depth, inner._inner = self._depth + 1, True
+        inner._depth, inner._callee = self._depth + 1, caller.agent
         inner._place, inner._above = name, (*self._above, caller)
         inner._budget_tracker = BudgetTracker(parent=self.budget_tracker, separate=True, on_usage=inner._report_usage)
         result = inner.with_delegated_usage(await inner.call(request))

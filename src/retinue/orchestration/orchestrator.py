@@ -17,7 +17,7 @@ from retinue.agents.boundary import Boundary
 from retinue.agents.grants import ALL, Grants
 from retinue.agents.registry import Registry, light_schema_of
 from retinue.contract.definition import Definition, Effect
-from retinue.contract.event import Body, Decision
+from retinue.contract.event import Body, Decision, UsageReported
 from retinue.contract.model import JsonMapping
 from retinue.contract.plan import Delegation, Dropped, Join, Plan, topological_order
 from retinue.contract.result import Result, Usage
@@ -124,6 +124,7 @@ class Orchestrator:
         by: PlannerChoice = "auto",
         ask: Answerer | None = None,
         history: Sequence[str] = (),
+        tell: Callable[[Body], None] | None = None,
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
@@ -136,6 +137,7 @@ class Orchestrator:
             ask: Puts a question to the person when the goal cannot be understood; without it the plan holds the
                 question.
             history: What was said before, the oldest first, as `role: text`: for the model, not for the rules.
+            tell: Hears a `Message` when the model's rate limit has to be waited for: there is no run yet to tell of it.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
@@ -144,7 +146,9 @@ class Orchestrator:
         """
         mode, words = thinking_in(goal)
         thinking = harder(self.thinking, mode)
-        model = None if by == "rules" else self._planning_model(budget or Budget(), thinking, required=by == "model")
+        model = None
+        if by != "rules":
+            model = self._planning_model(budget or Budget(), thinking, required=by == "model", tell=tell)
         if model is None:
             return self.plan(goal)
         if isinstance(model, str):
@@ -469,7 +473,7 @@ class Orchestrator:
         return None
 
     def _planning_model(
-        self, budget: Budget, thinking: Thinking | None, *, required: bool
+        self, budget: Budget, thinking: Thinking | None, *, required: bool, tell: Callable[[Body], None] | None
     ) -> "StructuredModel | str | None":
         """The model that plans, within the budget; None when none is configured, or why the one that is cannot."""
         models = self.models
@@ -487,7 +491,7 @@ class Orchestrator:
 
         tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
         tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
-        tracker.before_request = partial(self.rate_limits.wait_for_model, lambda _: None)  # there is no run yet to tell
+        tracker.before_request = partial(self.rate_limits.wait_for_model, tell or (lambda _: None))
         clock = REAL.stopwatch()
         deadline_ns = None if budget.timeout_s is None else clock() + int(budget.timeout_s * 1_000_000_000)
         return StructuredModel(model, tracker, deadline_ns, thinking, clock)
@@ -579,6 +583,8 @@ def workflows(
         def emit(body: Body, node: str, attempt: int) -> None:
             scope.emit(body, node=node, attempt=attempt)
 
+        if request.spent is not None:
+            scope.emit(UsageReported(request.spent))
         # By the real clock: a resumed run has its time again, and the recorded start may be days ago.
         own = None, Deadline(request.deadline(outside.clock()), outside)
         parent_tracker, deadline = child_limits.pop(scope.run, own)

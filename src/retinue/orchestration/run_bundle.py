@@ -47,6 +47,7 @@ class BundledRun(Model):
     label: str = ""
     started_ns: _Moment
     parent: str | None = None
+    epoch: Annotated[int, Field(ge=1, lt=2**31)] = 1
     payload: JsonMapping
     notes: Many[tuple[Value, int | float] | tuple[Literal["renewed"], _Counts]] = ()
     events: Many[BundledEvent] = ()
@@ -61,6 +62,7 @@ def bundle_of(histories: Sequence[RunHistory]) -> str:
             "workflow": history.workflow,
             "label": history.label,
             "started_ns": history.started_ns,
+            "epoch": history.epoch,
             "payload": history.payload,
             "notes": history.notes,
             "events": [
@@ -137,6 +139,7 @@ def read_bundle(data: bytes, *, name: str | None = None) -> Iterator[RunHistory]
             raise ParseError(message, hint="Export the run again.", detail={"line": number}) from None
         yield RunHistory(
             run=run,
+            epoch=start.epoch,
             workflow=start.workflow,
             payload=start.payload,
             label=start.label,

@@ -101,10 +101,11 @@ class RunNode:
         started_ns: When it began first, nanoseconds since 1970 UTC; `ended_ns` likewise.
         note: The latest thing worth saying while it works, or why it ended as it did.
         attempts: How often its agent was called; None while nobody told.
-        usage: What that took, as far as it was measured; with its children, what the whole of it took.
+        usage: What that took so far, as far as it was measured; with its children, what the whole of it took.
         decisions: What was decided about it on the way.
         children: The delegations of the plan that it answered with.
         is_reused: Its result is from before: a resumed run did not run it again.
+        earlier_end: How and when it ended before it began again; what it asks then may be answered already.
     """
 
     id: str
@@ -119,6 +120,7 @@ class RunNode:
     usage: Usage | None = None
     decisions: list[Decision] = field(default_factory=list[Decision])
     is_reused: bool = False
+    earlier_end: tuple[NodeState, int | None] | None = None
     children: "list[RunNode]" = field(default_factory=list["RunNode"])
 
     @property
@@ -168,6 +170,7 @@ class RunNodes:
         self.warnings: list[str] = []
         self._nodes_by_run = {run: _by_id(self.top)}
         self._questions: set[tuple[str, str]] = set()
+        self._told: set[tuple[str, str]] = set()
         names = {_base_id(name) for name in reused_ids}
         for node in self.top:
             if node.id in names:
@@ -187,6 +190,15 @@ class RunNodes:
     def apply(self, event: Event) -> RunNode | None:
         """Note what `event` says; gives the node it speaks of, if it changed."""
         node = self._find(event.run, event.node)
+        match event.body:
+            case UsageReported(usage) if event.node:
+                self._told.update(_places(event))
+                self._spend(event, usage)
+            case NodeFinished(result) if event.node:  # of what a fork has from before only the result tells
+                if self._told.isdisjoint(((event.run, event.node), (event.run, _base_id(event.node)))):
+                    self._spend(event, result.usage)
+            case _:
+                pass
         if node is None:
             if isinstance(event.body, Message) and event.body.level == "warning" and not event.node:
                 self.warnings.append(event.body.text)
@@ -204,10 +216,13 @@ class RunNodes:
             case NodeStarted(agent, skill, instruction):
                 node.agent, node.skill = agent or node.agent, skill or node.skill
                 node.title = node.title or instruction
+                node.earlier_end = (node.state, node.ended_ns) if node.is_useful else node.earlier_end
                 node.state, node.note, node.ended_ns, node.is_reused = "working", "", None, False
                 node.started_ns = node.started_ns or event.at_ns
             case Progress() as body:
                 node.note = progress_text(body)
+            case Message(text, "info"):
+                node.note = text
             case AttemptRetried(code):
                 node.note = f"retrying after {code}"
             case QuestionAsked(question):
@@ -223,13 +238,14 @@ class RunNodes:
             case NodeFinished(result):
                 if (event.run, event.node) in self._questions:
                     return False  # only an answer
-                self._finish(node, result, event.at_ns)
+                self._finish(node, result, event)
             case _:
                 return False
         return True
 
-    def _finish(self, node: RunNode, result: Result, at_ns: int) -> None:
-        node.usage = Usage.total((node.usage, result.usage))
+    def _finish(self, node: RunNode, result: Result, event: Event) -> None:
+        if node.started_ns is None and result.duration_ns is not None:  # a fork has only results from before
+            node.started_ns = event.at_ns - result.duration_ns
         node.attempts = (node.attempts or 0) + len(result.attempts) or None
         if result.lifecycle == "working":
             plan: object = result.extras.get("plan")
@@ -239,7 +255,10 @@ class RunNodes:
             texts = [[str(each.get(name) or "") for name in ("id", "agent", "skill", "instruction")] for each in facts]
             node.children = [RunNode(name, agent, skill, title) for name, agent, skill, title in texts]
             return
-        node.ended_ns = at_ns
+        node.ended_ns = event.at_ns
+        if result.lifecycle == "input_required" and node.earlier_end is not None:
+            node.state, node.ended_ns = node.earlier_end
+            return
         if result.lifecycle == "input_required":
             node.state = "asking"
             node.note = result.questions[0].text if result.questions else ""
@@ -250,6 +269,15 @@ class RunNodes:
             case _:
                 node.state = "error"
         node.note = result.fault.message if result.fault and not result.useful else ""
+        if node.is_useful and all(child.state == "waiting" for child in node.children):
+            for child in node.children:  # their run was before that of which this is a fork, and is not told of
+                child.state, child.is_reused = node.state, True
+
+    def _spend(self, event: Event, usage: Usage | None) -> None:
+        """Note what was spent where `event` happened, and so above it."""
+        for run, name in _places(event):
+            if node := self._find(run, name):
+                node.usage = Usage.total((node.usage, usage))
 
     def _find(self, run: str, name: str) -> RunNode | None:
         """The node that `name` belongs to: itself, a further step, a question or a child run of it."""
@@ -268,6 +296,14 @@ class RunNodes:
 
 def _by_id(nodes: list[RunNode]) -> dict[str, RunNode]:
     return {node.id: node for node in nodes}
+
+
+def _places(event: Event) -> Iterator[tuple[str, str]]:
+    """Where `event` happened, by run and node, and the child runs that this is in."""
+    run, name = event.run, event.node
+    while run:
+        yield run, name
+        run, _, name = run.rpartition(CHILD)
 
 
 def _walk(nodes: list[RunNode], depth: int) -> Iterator[tuple[int, RunNode]]:

@@ -6,8 +6,10 @@ is. Where the facts come from is the business of `engine`, how they look of whoe
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from statistics import median
 from typing import Final
 
@@ -17,6 +19,9 @@ from retinue.contract.result import Outcome
 from retinue.engine.ids import CHILD
 from retinue.engine.statistics import CallFacts, JournalFacts, RunFacts, UsageFacts
 from retinue.llm.allocation import ModelSpend, TierMix, tier_mixes, tier_of
+from retinue.orchestration.budget import lost_usages
+from retinue.orchestration.run_request import RESERVED
+from retinue.orchestration.synthesise import RUN_AGENT
 
 _DAYS, _WEEKS = 31, 26
 _DAY_NS: Final = 86_400 * 10**9
@@ -201,6 +206,32 @@ def statistics_of(facts: JournalFacts, *, tiers: Mapping[Tier, str], agent: str 
         else None,
         periods=tuple(_periods(runs, calls, tiers, alone=agent is not None)),
     )
+
+
+def with_lost_usage(facts: JournalFacts) -> JournalFacts:
+    """`facts` in which what killed and stopped attempts spent is counted with the calls that they were attempts of.
+
+    One that came to nothing at all counts as a call that was canceled.
+    """
+    calls = list(facts.calls)
+    places = {
+        (call.run, call.node.partition(RESERVED)[0] or call.node, call.agent): place for place, call in enumerate(calls)
+    }
+    ended_runs = {run.run for run in facts.runs}
+    told = (event for event in facts.told if event.run.partition(CHILD)[0] in ended_runs)
+    for run, events in groupby(told, key=attrgetter("run")):
+        for node, agent, usage in lost_usages(events):
+            by_agent: dict[str, list[UsageFacts]] = defaultdict(list)
+            for part in usage.split():
+                usd = None if part.cost is None else part.cost.usd
+                spent = UsageFacts(part.model, part.tokens_in, part.tokens_out, part.tokens, part.requests, usd)
+                by_agent[part.agent or agent or RUN_AGENT].append(spent)
+            for name, parts in by_agent.items():
+                place = places.setdefault((run, node, name), len(calls))
+                if place == len(calls):
+                    calls.append(CallFacts(run, node, name, "", "canceled", inside=name not in {agent, RUN_AGENT}))
+                calls[place] = replace(calls[place], used=(*calls[place].used, UsageFacts(parts=tuple(parts))))
+    return replace(facts, calls=tuple(calls), told=())
 
 
 def _root(call: CallFacts) -> str:

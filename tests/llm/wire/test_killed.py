@@ -64,7 +64,7 @@ def test_a_command_killed_in_its_second_request_is_resumed_without_the_first(tmp
             killed.send_signal(signal.SIGKILL)
             killed.wait()
         shown = retinue(tmp_path, "runs", "show", "--json", **real)
-        resumed = retinue(tmp_path, "runs", "resume", **real)
+        resumed = retinue(tmp_path, "runs", "resume", "--json", **real)
         again = retinue(tmp_path, "runs", "show", "--json", **real)
         stats = retinue(tmp_path, "stats", "--json", **real)
     assert resumed.returncode == 0, resumed.stderr
@@ -74,9 +74,13 @@ def test_a_command_killed_in_its_second_request_is_resumed_without_the_first(tmp
     assert third == second
     before, after = json.loads(shown.stdout)["usage"], json.loads(again.stdout)["result"]["usage"]
     assert (before["requests"], before["tokens_in"], before["cost"]["usd"]) == (1, 4_000, pytest.approx(0.005))
-    assert (after["requests"], after["tokens_in"], after["cost"]["usd"]) == (2, 10_000, pytest.approx(0.013))
-    assert json.loads(stats.stdout)["runs"]["tokens"] == 13_000
-    assert json.loads(stats.stdout)["runs"]["cost_usd"] == pytest.approx(0.013)
+    (killed_step,), (resumed_step,) = json.loads(shown.stdout)["steps"], json.loads(again.stdout)["steps"]
+    assert (killed_step["usage"], resumed_step["usage"]) == (before, after)
+    for usage in (after, json.loads(resumed.stdout)["usage"]):
+        assert (usage["requests"], usage["tokens_in"], usage["cost"]["usd"]) == (2, 10_000, pytest.approx(0.013))
+    tallies = json.loads(stats.stdout)
+    for tally in (tallies["runs"], *tallies["agents"], *tallies["skills"], *tallies["models"]):
+        assert (tally["calls"], tally["tokens"], tally["cost_usd"]) == (1, 13_000, pytest.approx(0.013)), tally["name"]
 
 
 def is_recorded(journal: Journal) -> bool:

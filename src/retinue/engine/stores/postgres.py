@@ -74,6 +74,7 @@ class PostgresStore:
     locks_row = " FOR NO KEY UPDATE"
     clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS bigint)"
     host = platform.node()
+    watch_s = 0.02  # nothing is sent for that: a notice has come, or it has not
 
     def __init__(self, url: str) -> None:
         facts: dict[str, Any] = {}

@@ -47,6 +47,7 @@ class SqliteStore:
     locks_row = ""  # a transaction that writes has the whole file
     clock = "CAST((julianday('now') - 2440587.5) * 86400e9 AS INTEGER)"
     host = ""
+    watch_s = 0.05
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
