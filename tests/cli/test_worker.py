@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -323,13 +323,107 @@ def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_
             assert process.returncode == 4
             (site / "tiles").unlink()
         assert "has no room" in err
-        assert "Free space on the disk." in err
+        assert "Free space on the disk" in err
         assert "success" not in err
         assert "went back" not in err
         assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
         with Journal(history) as journal:
             assert journal.history(run).attempts == 0  # a run at which five workers died has failed: nobody did
     (site / "tiles").touch()
+    assert f"{run}  success" in retinue("worker", "--burst").err
+    assert calls(site) == ["mason", *["roofer"] * 3]
+
+
+@pytest.fixture
+def disk(home: Path) -> Generator[Path]:
+    """Where the history will be: a disk of its own, of a megabyte."""
+    (place := home / "state").mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if (tried := subprocess.run(command, capture_output=True, text=True, check=False)).returncode:
+        pytest.skip(f"a disk of its own needs root: {tried.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@contextmanager
+def full(disk: Path) -> Generator[None]:
+    """Somebody else has taken all that was left."""
+    with (disk / "all").open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+    yield
+    (disk / "all").unlink()
+
+
+@contextmanager
+def read_only(disk: Path) -> Generator[None]:
+    """The system has found something wrong with the disk."""
+    for how in ("ro", "rw"):
+        subprocess.run(["mount", "-o", f"remount,{how}", str(disk)], check=True)
+        if how == "ro":
+            yield
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (full, ("has no room", "Free space on the disk")),
+        (read_only, ("is on a disk that is read-only", "Mount the disk")),
+    ],
+)
+def test_a_disk_that_takes_nothing_is_named_and_what_was_in_the_queue_is_run_when_it_takes_something(
+    disk: Path,
+    site: Path,
+    retinue: Give,
+    trouble: Callable[[Path], AbstractContextManager[None]],
+    words: tuple[str, str],
+) -> None:
+    (site / "tiles").touch()
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with trouble(disk):
+        for command in (["run", "--detach", "--plan", "house.json"], ["worker"]):
+            refused = retinue(*command)
+            assert refused.code == (4 if trouble is full else 2)
+            assert all(each in refused.err for each in words)
+        assert calls(site) == []
+        assert "queued" in retinue("runs", "list").out
+        assert "in the queue" in retinue("runs", "show", run).err
+        here = retinue("run", "--plan", "house.json")
+        assert (here.code, "a wall of forty bricks" in here.out) == (0, True)
+        assert "History is not recorded" in here.err
+        assert all(each in here.err for each in words)
+    assert [each["run"] for each in retinue("runs", "list", "--json").data] == [run]
+    assert f"{run}  success" in retinue("worker", "--burst").err
+    assert calls(site) == ["mason", "mason", "roofer", "roofer"]
+
+
+def test_a_disk_that_becomes_full_stops_a_worker_and_no_run_in_the_foreground(
+    disk: Path, site: Path, retinue: Give
+) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    history = disk / "journal.sqlite3"
+    with worker(site) as process, Journal(history) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        with full(disk):
+            (site / "tiles").touch()
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 4
+    assert "has no room" in err
+    assert "Free space on the disk" in err
+    (site / "tiles").unlink()
+    command = [sys.executable, "-m", "retinue", "runs", "resume", run]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+    with forkserver.Popen(command, cwd=site, text=True, env=dict(os.environ), **how) as process:
+        wait_for(lambda: calls(site).count("roofer") == 2)
+        with full(disk):
+            (site / "tiles").touch()
+            out, err = process.communicate(timeout=60)
+        assert (process.returncode, "a roof of red tiles" in out) == (0, True)
+    assert "History is not recorded" in err
+    assert "Free space on the disk" in err
+    assert retinue("runs", "show", run, "--json").data["stalled"]
     assert f"{run}  success" in retinue("worker", "--burst").err
     assert calls(site) == ["mason", *["roofer"] * 3]
 

@@ -80,8 +80,17 @@ class SqliteStore:
     def read(self, work: Callable[[Connection], T]) -> T:
         """See `Store`."""
         try:
-            if self._reading is None:
-                self._reading = open_to_read(self._path)
+            try:
+                if self._reading is None:
+                    self._reading = open_to_read(self._path)
+            except sqlite3.OperationalError as error:
+                # On a disk that is full or read-only no files can be made by which readers and writers lock each other.
+                is_refused = error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+                log = self._path.with_name(f"{self._path.name}-wal")
+                if not is_refused or (log.exists() and log.stat().st_size):  # then some of the history is in it
+                    raise
+                with closing(_connect(self._path, "ro&immutable=1")) as connection:  # this once: it would see no change
+                    return work(connection)
             return work(self._reading)
         except (sqlite3.Error, OSError) as error:
             raise store_error(self._path, error) from error
