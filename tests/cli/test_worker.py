@@ -106,16 +106,23 @@ def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
 
 
 @contextmanager
-def worker(folder: Path, *options: str) -> Generator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "retinue", "worker", *options]
+def command(folder: Path, *words: str) -> Generator[subprocess.Popen[str]]:
+    """`retinue` with `words` in `folder`, while the context is open."""
+    line, pipe = [sys.executable, "-m", "retinue", *words], subprocess.PIPE
+    # With an environment it is forked and not started anew, unless that has what is read at a start.
+    environment = dict(os.environ)
     with forkserver.Popen(
-        command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)
+        line, cwd=folder, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment
     ) as process:
         try:
             yield process
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def worker(folder: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return command(folder, "worker", *options)
 
 
 def test_a_detached_run_is_in_the_queue_until_a_worker_of_its_folder_takes_it(site: Path, retinue: Give) -> None:
@@ -213,17 +220,16 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
 def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_continues_or_dies(
     site: Path, retinue: Give, end: signal.Signals
 ) -> None:
-    def shown() -> tuple[bool, int | None]:
+    def shown() -> list[tuple[bool, int | None]]:
         (listed,), facts = retinue("runs", "list", "--json").data, retinue("runs", "show", run, "--json").data
-        assert listed["stalled"] == facts["stalled"]
-        return facts["stalled"], facts.get("stopped_pid")
+        return [(each["stalled"], each.get("stopped_pid")) for each in (listed, facts)]
 
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     with worker(site) as process, Journal(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as journal:
         wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
-        assert shown() == (False, None)
+        assert shown() == [(False, None)] * 2
         process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: shown() == (True, process.pid))
+        wait_for(lambda: shown() == [(True, process.pid)] * 2)
         assert "stalled" in retinue("runs", "list").out
         assert f"Its process is stopped; 1 result kept. Let it go on: kill -CONT {process.pid}" in (
             retinue("runs", "show", run).err
@@ -233,7 +239,7 @@ def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_cont
         assert retinue("worker", "--burst").code == 0  # nobody takes it
         assert retinue("runs", "prune", "--keep", "0").err == "0 runs deleted.\n"
         process.send_signal(end)
-        wait_for(lambda: shown() == (end == signal.SIGKILL, None))
+        wait_for(lambda: shown() == [(end == signal.SIGKILL, None)] * 2)
         (site / "tiles").touch()
         if end == signal.SIGKILL:
             assert "Its process has ended" in retinue("runs", "show", run).err
@@ -338,8 +344,8 @@ def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_
 def disk(home: Path) -> Generator[Path]:
     """Where the history will be: a disk of its own, of a megabyte."""
     (place := home / "state").mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
-    if (tried := subprocess.run(command, capture_output=True, text=True, check=False)).returncode:
+    line = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if (tried := subprocess.run(line, capture_output=True, text=True, check=False)).returncode:
         pytest.skip(f"a disk of its own needs root: {tried.stderr.strip()}")
     try:
         yield place
@@ -383,8 +389,8 @@ def test_a_disk_that_takes_nothing_is_named_and_what_was_in_the_queue_is_run_whe
     (site / "tiles").touch()
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     with trouble(disk):
-        for command in (["run", "--detach", "--plan", "house.json"], ["worker"]):
-            refused = retinue(*command)
+        for line in (["run", "--detach", "--plan", "house.json"], ["worker"]):
+            refused = retinue(*line)
             assert refused.code == (4 if trouble is full else 2)
             assert all(each in refused.err for each in words)
         assert calls(site) == []
@@ -413,9 +419,7 @@ def test_a_disk_that_becomes_full_stops_a_worker_and_no_run_in_the_foreground(
     assert "has no room" in err
     assert "Free space on the disk" in err
     (site / "tiles").unlink()
-    command = [sys.executable, "-m", "retinue", "runs", "resume", run]
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-    with forkserver.Popen(command, cwd=site, text=True, env=dict(os.environ), **how) as process:
+    with command(site, "runs", "resume", run) as process:
         wait_for(lambda: calls(site).count("roofer") == 2)
         with full(disk):
             (site / "tiles").touch()
