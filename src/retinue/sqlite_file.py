@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import suppress
 from errno import EDQUOT, ELOOP, ENOSPC
 from pathlib import Path
 from time import monotonic, sleep
@@ -87,8 +88,10 @@ def database_error(path: Path, error: sqlite3.Error | OSError, *, content: str, 
         return damaged_error(path, str(error), content=content, repair=repair)
     is_refused = code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN}
     is_refused |= isinstance(error, OSError)
-    there = next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
-    if (is_refused or code == sqlite3.SQLITE_IOERR) and os.statvfs(there).f_flag & os.ST_RDONLY:
+    disk = 0
+    with suppress(OSError):
+        disk = os.statvfs(next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())).f_flag
+    if (is_refused or code == sqlite3.SQLITE_IOERR) and disk & os.ST_RDONLY:
         hint = "Mount the disk so that it can be written, or keep it elsewhere."
         return AccessDenied(f"{subject} is on a disk that is read-only.", hint=hint, path=place)
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:

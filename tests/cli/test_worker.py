@@ -215,6 +215,7 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
     assert "a roof of red tiles" in retinue("runs", "show", run).out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing tells there whether a process is stopped")
 @pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
 def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_continues_or_dies(
@@ -276,7 +277,7 @@ def clock(folder: Path, ahead_s: int) -> Generator[Path]:
         yield file
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path | str:
     """Where the history is, for all processes: in a file or in PostgreSQL."""
     if request.param == "sqlite":
@@ -286,6 +287,7 @@ def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Monkey
     return url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hour_s", [3600, -3600])
 def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no_time_from_a_run(
     site: Path, retinue: Give, place: Path | str, hour_s: int
@@ -314,6 +316,7 @@ def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no
     assert calls(site) == ["mason", "mason", "roofer"]
 
 
+@pytest.mark.slow
 def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_however_often(
     site: Path, retinue: Give
 ) -> None:
@@ -405,6 +408,7 @@ def test_a_disk_that_takes_nothing_is_named_and_what_was_in_the_queue_is_run_whe
     assert calls(site) == ["mason", "mason", "roofer", "roofer"]
 
 
+@pytest.mark.slow
 def test_a_disk_that_becomes_full_stops_a_worker_and_no_run_in_the_foreground(
     disk: Path, site: Path, retinue: Give
 ) -> None:
