@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import suppress
 from errno import EDQUOT, ELOOP, ENOSPC
 from pathlib import Path
 from time import monotonic, sleep
@@ -85,12 +86,21 @@ def database_error(path: Path, error: sqlite3.Error | OSError, *, content: str, 
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return damaged_error(path, str(error), content=content, repair=repair)
+    is_refused = code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN}
+    is_refused |= isinstance(error, OSError)
+    disk = 0
+    with suppress(OSError):
+        disk = os.statvfs(next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())).f_flag
+    if (is_refused or code == sqlite3.SQLITE_IOERR) and disk & os.ST_RDONLY:
+        hint = "Mount the disk so that it can be written, or keep it elsewhere."
+        return AccessDenied(f"{subject} is on a disk that is read-only.", hint=hint, path=place)
     if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR} or getattr(error, "errno", 0) in {ENOSPC, EDQUOT}:
-        return Unavailable(f"{subject} has no room: {error}.", hint="Free space on the disk.", path=place)
+        hint = "Free space on the disk, or in your quota."
+        return Unavailable(f"{subject} has no room: {error}.", hint=hint, path=place)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         hint = "Wait for that program to end, then try again."
         return Unavailable(f"{subject} is locked by another program.", hint=hint, path=place)
-    if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN} or isinstance(error, OSError):
+    if is_refused:
         hint = "Check that you own the file and its folder, and can write to them."
         reason = getattr(error, "strerror", None) or error
         return AccessDenied(f"{subject} cannot be opened or written: {reason}.", hint=hint, path=place)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -108,16 +108,23 @@ def wait_for(happened: Callable[[], object], timeout_s: float = 60) -> None:
 
 
 @contextmanager
-def worker(folder: Path, *options: str) -> Generator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "retinue", "worker", *options]
+def command(folder: Path, *words: str) -> Generator[subprocess.Popen[str]]:
+    """`retinue` with `words` in `folder`, while the context is open."""
+    line, pipe = [sys.executable, "-m", "retinue", *words], subprocess.PIPE
+    # With an environment it is forked and not started anew, unless that has what is read at a start.
+    environment = dict(os.environ)
     with forkserver.Popen(
-        command, cwd=folder, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)
+        line, cwd=folder, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, env=environment
     ) as process:
         try:
             yield process
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def worker(folder: Path, *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return command(folder, "worker", *options)
 
 
 def test_a_detached_run_is_in_the_queue_until_a_worker_of_its_folder_takes_it(site: Path, retinue: Give) -> None:
@@ -210,21 +217,22 @@ def test_a_worker_that_is_stopped_gives_back_what_it_could_not_finish(site: Path
     assert "a roof of red tiles" in retinue("runs", "show", run).out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing tells there whether a process is stopped")
 @pytest.mark.parametrize("end", [signal.SIGCONT, signal.SIGKILL])
 def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_continues_or_dies(
     site: Path, retinue: Give, end: signal.Signals
 ) -> None:
-    def shown() -> tuple[bool, bool, int | None]:
+    def shown() -> list[tuple[bool, int | None]]:
         (listed,), facts = retinue("runs", "list", "--json").data, retinue("runs", "show", run, "--json").data
-        return listed["stalled"], facts["stalled"], facts.get("stopped_pid")
+        return [(each["stalled"], each.get("stopped_pid")) for each in (listed, facts)]
 
     run = retinue("run", "--detach", "--plan", "house.json").out.strip()
     with worker(site) as process, Journal(Path(os.environ["RETINUE_STATE_DIR"]) / "journal.sqlite3") as journal:
         wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
-        assert shown() == (False, False, None)
+        assert shown() == [(False, None)] * 2
         process.send_signal(signal.SIGSTOP)
-        wait_for(lambda: shown() == (True, True, process.pid))
+        wait_for(lambda: shown() == [(True, process.pid)] * 2)
         assert "stalled" in retinue("runs", "list").out
         assert f"Its process is stopped; 1 result kept. Let it go on: kill -CONT {process.pid}" in (
             retinue("runs", "show", run).err
@@ -234,7 +242,7 @@ def test_the_run_of_a_process_that_is_stopped_is_listed_as_stalled_until_it_cont
         assert retinue("worker", "--burst").code == 0  # nobody takes it
         assert retinue("runs", "prune", "--keep", "0").err == "0 runs deleted.\n"
         process.send_signal(end)
-        wait_for(lambda: shown() == (*[end == signal.SIGKILL] * 2, None))
+        wait_for(lambda: shown() == [(end == signal.SIGKILL, None)] * 2)
         (site / "tiles").touch()
         if end == signal.SIGKILL:
             assert "Its process has ended" in retinue("runs", "show", run).err
@@ -271,7 +279,7 @@ def clock(folder: Path, ahead_s: int) -> Generator[Path]:
         yield file
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.fixture(params=["sqlite", "postgres"])
 def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path | str:
     """Where the history is, for all processes: in a file or in PostgreSQL."""
     if request.param == "sqlite":
@@ -281,6 +289,7 @@ def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Monkey
     return url
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hour_s", [3600, -3600])
 def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no_time_from_a_run(
     site: Path, retinue: Give, place: Path | str, hour_s: int
@@ -309,6 +318,7 @@ def test_clocks_that_are_an_hour_off_or_are_set_take_no_run_from_a_worker_and_no
     assert calls(site) == ["mason", "mason", "roofer"]
 
 
+@pytest.mark.slow
 def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_however_often(
     site: Path, retinue: Give
 ) -> None:
@@ -324,13 +334,106 @@ def test_a_worker_whose_history_has_no_room_stops_and_what_it_had_goes_on_later_
             assert process.returncode == 4
             (site / "tiles").unlink()
         assert "has no room" in err
-        assert "Free space on the disk." in err
+        assert "Free space on the disk" in err
         assert "success" not in err
         assert "went back" not in err
         assert json.loads(retinue("runs", "show", run, "--json").out)["stalled"]
         with Journal(history) as journal:
             assert journal.history(run).attempts == 0  # a run at which five workers died has failed: nobody did
     (site / "tiles").touch()
+    assert f"{run}  success" in retinue("worker", "--burst").err
+    assert calls(site) == ["mason", *["roofer"] * 3]
+
+
+@pytest.fixture
+def disk(home: Path) -> Generator[Path]:
+    """Where the history will be: a disk of its own, of a megabyte."""
+    (place := home / "state").mkdir()
+    line = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+    if (tried := subprocess.run(line, capture_output=True, text=True, check=False)).returncode:
+        pytest.skip(f"a disk of its own needs root: {tried.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+@contextmanager
+def full(disk: Path) -> Generator[None]:
+    """Somebody else has taken all that was left."""
+    with (disk / "all").open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+    yield
+    (disk / "all").unlink()
+
+
+@contextmanager
+def read_only(disk: Path) -> Generator[None]:
+    """The system has found something wrong with the disk."""
+    for how in ("ro", "rw"):
+        subprocess.run(["mount", "-o", f"remount,{how}", str(disk)], check=True)
+        if how == "ro":
+            yield
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        (full, ("has no room", "Free space on the disk")),
+        (read_only, ("is on a disk that is read-only", "Mount the disk")),
+    ],
+)
+def test_a_disk_that_takes_nothing_is_named_and_what_was_in_the_queue_is_run_when_it_takes_something(
+    disk: Path,
+    site: Path,
+    retinue: Give,
+    trouble: Callable[[Path], AbstractContextManager[None]],
+    words: tuple[str, str],
+) -> None:
+    (site / "tiles").touch()
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    with trouble(disk):
+        for line in (["run", "--detach", "--plan", "house.json"], ["worker"]):
+            refused = retinue(*line)
+            assert refused.code == (4 if trouble is full else 2)
+            assert all(each in refused.err for each in words)
+        assert calls(site) == []
+        assert "queued" in retinue("runs", "list").out
+        assert "in the queue" in retinue("runs", "show", run).err
+        here = retinue("run", "--plan", "house.json")
+        assert (here.code, "a wall of forty bricks" in here.out) == (0, True)
+        assert "History is not recorded" in here.err
+        assert all(each in here.err for each in words)
+    assert [each["run"] for each in retinue("runs", "list", "--json").data] == [run]
+    assert f"{run}  success" in retinue("worker", "--burst").err
+    assert calls(site) == ["mason", "mason", "roofer", "roofer"]
+
+
+@pytest.mark.slow
+def test_a_disk_that_becomes_full_stops_a_worker_and_no_run_in_the_foreground(
+    disk: Path, site: Path, retinue: Give
+) -> None:
+    run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+    history = disk / "journal.sqlite3"
+    with worker(site) as process, Journal(history) as journal:
+        wait_for(lambda: journal.get(run).finished_steps == ("n1",) and "roofer" in calls(site))
+        with full(disk):
+            (site / "tiles").touch()
+            _, err = process.communicate(timeout=60)
+        assert process.returncode == 4
+    assert "has no room" in err
+    assert "Free space on the disk" in err
+    (site / "tiles").unlink()
+    with command(site, "runs", "resume", run) as process:
+        wait_for(lambda: calls(site).count("roofer") == 2)
+        with full(disk):
+            (site / "tiles").touch()
+            out, err = process.communicate(timeout=60)
+        assert (process.returncode, "a roof of red tiles" in out) == (0, True)
+    assert "History is not recorded" in err
+    assert "Free space on the disk" in err
+    assert retinue("runs", "show", run, "--json").data["stalled"]
     assert f"{run}  success" in retinue("worker", "--burst").err
     assert calls(site) == ["mason", *["roofer"] * 3]
 

@@ -1,6 +1,7 @@
 """The journal file by itself: what is in it, who may read it, and what happens when somebody else has changed it."""
 
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -18,7 +19,7 @@ from retinue.engine.base import RunFilter
 from retinue.engine.journal import Journal
 from retinue.engine.run_history import RunHistory, canceled_result
 from retinue.engine.store import RunTakenOver
-from retinue.engine.stores.sqlite import Owner, is_alive, store_error
+from retinue.engine.stores.sqlite import Owner, SqliteStore, is_alive, store_error
 from retinue.errors import AccessDenied, InternalError, InvalidInput, ParseError, RetinueError, Unavailable, UnknownName
 
 
@@ -318,6 +319,19 @@ def test_an_owner_is_alive_until_it_is_released_and_its_file_goes(tmp_path: Path
     another.release()
     for name in ("", "../x", ".hidden"):
         assert not is_alive(tmp_path / "owners", name)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing tells there whether a process is stopped")
+def test_a_stopped_process_that_only_has_the_id_of_an_owner_is_not_that_owner(path: Path) -> None:
+    (folder := path.with_name("runs.sqlite3.owners")).mkdir(parents=True)
+    with subprocess.Popen(["sleep", "60"]) as other:
+        other.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, other.pid, os.WSTOPPED)
+        (folder / f"{other.pid}-0").touch()
+        names = (f"{other.pid}-0", "1-none", "x-0", "", "9" * 5000)
+        pids = [SqliteStore(path).stopped_pid(name) for name in names]
+        other.kill()
+    assert pids == [None] * 5
 
 
 def test_without_a_lock_file_a_run_counts_as_stalled(path: Path) -> None:

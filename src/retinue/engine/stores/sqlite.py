@@ -82,8 +82,17 @@ class SqliteStore:
     def read(self, work: Callable[[Connection], T]) -> T:
         """See `Store`."""
         try:
-            if self._reading is None:
-                self._reading = open_to_read(self._path)
+            try:
+                if self._reading is None:
+                    self._reading = open_to_read(self._path)
+            except sqlite3.OperationalError as error:
+                # On a disk that is full or read-only no files can be made by which readers and writers lock each other.
+                code, log = getattr(error, "sqlite_errorcode", 0) & 0xFF, self._path.with_name(f"{self._path.name}-wal")
+                is_whole = self._path.is_file() and not (log.exists() and log.stat().st_size)
+                if code not in {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN} or not is_whole:
+                    raise
+                with closing(_connect(self._path, "ro&immutable=1")) as connection:  # this once: it would see no change
+                    return work(connection)
             return work(self._reading)
         except (sqlite3.Error, OSError) as error:
             raise store_error(self._path, error) from error
@@ -138,7 +147,9 @@ class SqliteStore:
 
     def has_left(self, owner: str, /) -> bool:
         """See `Store`. Who dies leaves its lock file."""
-        return not (self._folder / owner).exists()
+        with suppress(OSError):  # a row may hold any name
+            return not (self._folder / owner).exists()
+        return False
 
     def stopped_pid(self, owner: str, /) -> int | None:
         """See `Store`. Linux tells it of processes that this one can see."""
