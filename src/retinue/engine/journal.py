@@ -4,6 +4,7 @@ One table of events. Values are JSON of our own contract types, never pickle. Wr
 fails one (`writer.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
+import json
 import threading
 from collections.abc import Callable, Collection, Sequence
 from math import inf
@@ -36,13 +37,12 @@ from retinue.engine.store import (
     INSERT_TAG,
     RUN_FORMAT,
     Connection,
-    Row,
     RunTakenOver,
     Store,
     StoreLost,
 )
 from retinue.engine.stores import store_at
-from retinue.engine.writer import Claim, Entry, Later, Then, Writer, losses_of
+from retinue.engine.writer import Claim, Entry, Later, Statement, Then, Writer, losses_of
 from retinue.errors import InvalidInput, RetinueError
 
 T = TypeVar("T")
@@ -133,19 +133,22 @@ class Journal:
         """
         entry = self._first_entry(history, queued=queued)
 
-        def insert(connection: Connection, *, is_repeated: bool) -> bool:
+        def insert(connection: Connection, before: object) -> bool:
             if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
                 query = "SELECT started_ns FROM runs WHERE run = ?"
-                return is_repeated and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
-            connection.executemany(INSERT_EVENT, entry.rows)
-            for statement, values in entry.statements:
+                return bool(before) and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
+            for statement, values in entry.rows:
                 connection.execute(statement, values)
             return True
 
-        return self._claim(insert)
+        return self._claim(history.run, insert)
 
-    def take_over(self, run: str, *, unless_ended: bool = False) -> int:
-        """Record that this process continues a top-level run; gives its new epoch. Waits for the disk.
+    def take_over(
+        self, run: str, check: Callable[[str], object] = lambda _: None, *, unless_ended: bool = False
+    ) -> "_Takeover":
+        """Record that this process continues a top-level run; gives its history and its mail. Waits for the disk.
+
+        First `check` is told the name of its workflow, in the writer's thread; what it raises is raised here.
 
         Raises:
             InvalidInput: Another process still works on it; or it has ended, with success or, if that is asked, at all.
@@ -155,32 +158,31 @@ class Journal:
         """
         owner = self._store.owner()
 
-        def change_owner(connection: Connection, *, is_repeated: bool) -> int:
-            query = f"SELECT epoch, attempts, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
-            if (before := connection.execute(query, (run,)).fetchone()) is None:
+        def change_owner(connection: Connection, before: _Takeover | None) -> _Takeover:
+            query = f"SELECT status, owner, epoch, resumed_after FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            if (row := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
-            if is_repeated and before[3] == owner:
-                return before[0]
-            record = self._reader(connection).record(run)
-            is_worked_on = before[2] == "working" and record.ended_ns is None and not record.stalled
+            status, worker, epoch, resumed_after = row
+            if before is not None and (worker, epoch) == (owner, before[0].epoch):  # it is done already
+                return before
+            reader = self._reader(connection)
+            history = reader.history(run)
+            result = history.result(after=resumed_after)
+            is_worked_on = status == "working" and result is None and self._store.is_alive(worker, connection)
             if is_worked_on and not self._is_asleep(connection, run):
-                raise InvalidInput(
-                    f"Run `{run}` is still running.", hint="Wait for it, or end the process that runs it."
-                )
-            if record.outcome == "success" or (unless_ended and record.ended_ns is not None):  # perhaps just now
+                hint = "Wait for it, or end the process that runs it."
+                raise InvalidInput(f"Run `{run}` is still running.", hint=hint)
+            if result is not None and (unless_ended or result.outcome == "success"):  # perhaps just now
                 raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
-            query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
-            (last,) = connection.execute(query, (run,)).fetchone()
-            epoch = before[0] + 1
-            connection.execute("DELETE FROM inbox WHERE run = ? AND kind = 'call'", (run,))
-            connection.execute(
-                "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
-                " WHERE run = ?",
-                (owner, epoch, before[1] + 1, last, run),
-            )
-            return epoch
+            check(history.workflow)
+            mails = reader.mail({run})
+            history.epoch, history.attempts = epoch + 1, history.attempts + 1
+            if status == "working":
+                connection.execute("DELETE FROM inbox WHERE run = ? AND kind = 'call'", (run,))
+            connection.execute(_TAKE, (owner, history.epoch, history.attempts, len(history.events), run))
+            return history, mails
 
-        return self._claim(change_owner)
+        return self._claim(run, change_owner)
 
     def release(self, run: str, epoch: int, then: Then, *, parked: bool = False) -> None:
         """Record that this process works on `run` no more: a worker of its place goes on with it.
@@ -207,19 +209,19 @@ class Journal:
         Raises:
             InvalidInput: It holds something that is not JSON data.
         """
-        body, statements = event.body, list[_Statement]()
+        body, rows, statements = event.body, [_event_row(event)], list[Statement]()
         if isinstance(body, NodeStarted) and body.agent:
-            statements.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
+            rows.append((INSERT_TAG, (event.run, "agent", storable(body.agent))))
         elif isinstance(body, QuestionAsked):  # what was said to another question of that id is no answer to this one
             statements.append((_TAKE_ANSWER, (event.run, storable(body.question.id))))
         elif isinstance(body, QuestionAnswered):
             statements.append((_TAKE_ANSWER, (event.run, storable(body.answer.question_id))))
         elif isinstance(body, NodeFinished | DelegationFinished):
             kind = KINDS[type(body)]
-            statements.append((INSERT_FACTS, facts_row(event.run, event.sequence, event.node, kind, body.result)))
+            rows.append((INSERT_FACTS, facts_row(event.run, event.sequence, event.node, kind, body.result)))
             if kind == "finished" and not event.node:
                 statements += [(_END, (event.run,)), (_TAKE_ALL, (event.run,))]
-        self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, statements, then))
+        self._writer.append(Entry(_root(event.run), epoch, rows, None, statements, then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
         """Record an event behind the last one of a run that no process works on. Waits for the disk.
@@ -248,7 +250,7 @@ class Journal:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
         row = (run, -number, "", 0, kind, at_ns, encode_data(value))
-        self._writer.append(Entry(_root(run), epoch, (row,)))
+        self._writer.append(Entry(_root(run), epoch, [(INSERT_EVENT, row)]))
 
     def change_rate(self, name: str, change: Callable[[int, int], tuple[int, T]]) -> T:
         """Let `change` replace the number that all processes keep for the rate limit `name`. Waits for the disk.
@@ -328,7 +330,7 @@ class Journal:
         Raises:
             RetinueError: The store cannot be read.
         """
-        return self._read(lambda reader: losses_of(reader.connection, claims).values(), ())
+        return self._read(lambda reader: losses_of(reader.connection, claims, self._store.in_list).values(), ())
 
     # The queue
 
@@ -560,11 +562,9 @@ class Journal:
         Raises:
             RetinueError: The store itself cannot be read.
         """
-
-        def read(reader: JournalReader) -> list[tuple[str, str]]:
-            return [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()]
-
-        return self._read(read, [])
+        return self._read(
+            lambda reader: [*(("", text) for text in self._store.damage(reader.connection)), *reader.damage()], []
+        )
 
     # Forgetting
 
@@ -588,8 +588,7 @@ class Journal:
         def delete(connection: Connection) -> int:
             condition, values = "parent IS NULL", list[object]()
             if keep:
-                newest = connection.execute(_NEWEST, (keep - 1,)).fetchone()
-                if newest is None:
+                if (newest := connection.execute(_NEWEST, (keep - 1,)).fetchone()) is None:
                     return 0
                 condition += " AND (started_ns, run) < (?, ?)"
                 values += newest
@@ -600,14 +599,16 @@ class Journal:
             query = f"SELECT run FROM runs WHERE {condition} AND status <> 'ended'"  # noqa: S608 - ours
             idle = self._reader(connection).idle([run for (run,) in connection.execute(query, values)])
             connection.executemany(_END, [(run,) for run in idle])
-            old = _OLD.format(condition)
             # Held to the end, so that nobody takes over a run of which half is gone.
             query = f"SELECT run FROM runs WHERE {condition} AND status = 'ended'{self._store.locks_row}"  # noqa: S608
-            deleted = len(connection.execute(query, values).fetchall())
+            family = old = [run for (run,) in connection.execute(query, values)]
+            query = f"SELECT run FROM runs WHERE parent {self._store.in_list}"  # noqa: S608 - ours
+            while family := [run for (run,) in connection.execute(query, (json.dumps(family),))]:
+                old = [*old, *family]
             for table in ("events", "facts", "tags", "inbox", "texts", "ratings", "runs"):
-                connection.execute(f"{old} DELETE FROM {table} WHERE run IN (SELECT run FROM old)", values)  # noqa: S608
+                connection.execute(f"DELETE FROM {table} WHERE run {self._store.in_list}", (json.dumps(old),))  # noqa: S608
             self._store.shrink(connection)
-            return deleted
+            return sum(CHILD not in run for run in old)
 
         return self._writer.call(delete)
 
@@ -626,31 +627,37 @@ class Journal:
         start = (run, run[::-1], history.parent, at_ns, storable(history.owner), status, storable(history.place), 0)
         start += (worker, history.epoch, 0 if queued else 1, RUN_FORMAT, 0, encode_data(facts))
         start += (encode_data(history.payload),)
-        rows: list[Row] = [_event_row(event) for event in history.events]
+        rows = [_event_row(event) for event in history.events]
         for number, (kind, value) in enumerate(history.notes, 1):
-            rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
-        labels = [(run, f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
-        return Entry(_root(run), history.epoch, rows, start, [(INSERT_TAG, label) for label in labels], then)
+            rows.append((INSERT_EVENT, (run, -number, "", 0, kind, at_ns, encode_data(value))))
+        rows += [(INSERT_TAG, (run, f"label:{storable(k)}", storable(text))) for k, text in history.labels.items()]
+        return Entry(_root(run), history.epoch, rows, start, then=then)
 
-    def _claim(self, work: Callable[..., T]) -> T:
+    def _claim(self, run: str, work: Callable[[Connection, T | None], T]) -> T:
         """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.
 
-        `work` is told whether it may have been done already.
+        `work` is told what it gave before, if it may have been done already. It raises only before it has written.
         """
-        is_repeated = False
+        before: T | None = None
 
-        def claim(connection: Connection) -> T:
-            nonlocal is_repeated
-            value = work(connection, is_repeated=is_repeated)
-            is_repeated = True
-            return value
-
-        while True:
+        def claim(connection: Connection) -> T | RetinueError:
+            nonlocal before
             try:
-                return self._writer.call(claim)
+                before = work(connection, before)
+            except RetinueError as refusal:  # what is done in the same transaction stays done
+                return refusal
+            return before
+
+        outcome: T | RetinueError | None = None
+        while outcome is None:
+            try:
+                outcome = self._writer.call(claim, claims=run)
             except StoreLost:
-                if not is_repeated:
+                if before is None:
                     raise
+        if isinstance(outcome, RetinueError):
+            raise outcome
+        return outcome
 
     def _lock_run(self, connection: Connection, run: str) -> None:
         """Keep whoever works on `run` from writing until the end of the transaction."""
@@ -668,29 +675,26 @@ class Journal:
             return self._store.read(lambda connection: query(self._reader(connection)))
 
 
-_Statement: TypeAlias = tuple[str, Sequence[object]]
+_Takeover: TypeAlias = tuple[RunHistory, list[Mail]]
 _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
 _TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
 _MARK_SENT: Final = "UPDATE runs SET sent_ns = ? WHERE run = ? AND sent_ns < ?"
 _CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
+_TAKE: Final = "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working' WHERE run = ?"
 _END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
 _NEWEST: Final = (
     "SELECT started_ns, run FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
 )
-_OLD: Final = (
-    "WITH RECURSIVE old (run) AS (SELECT run FROM runs WHERE {} AND status = 'ended'"
-    " UNION ALL SELECT runs.run FROM old JOIN runs ON runs.parent = old.run)"
-)
-"""Runs that are to be deleted, with their child runs."""
 
 
 def _root(run: str) -> str:
     return run.partition(CHILD)[0]
 
 
-def _event_row(event: Event) -> Row:
+def _event_row(event: Event) -> Statement:
     body = event.body
-    return (event.run, event.sequence, event.node, event.attempt, KINDS[type(body)], event.at_ns, encode(body))
+    row = (event.run, event.sequence, event.node, event.attempt, KINDS[type(body)], event.at_ns, encode(body))
+    return INSERT_EVENT, row

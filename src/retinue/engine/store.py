@@ -107,11 +107,13 @@ class Store(Protocol):
     Attributes:
         place: Its path or its URL without a password, to name it in an error.
         locks_row: What follows a SELECT to hold its rows until the end of the transaction.
+        in_list: What follows a column that has to be in a list, which is one value: its JSON.
         clock: What a SELECT gives as nanoseconds since 1970, by the one clock of all who use the database.
     """
 
     place: str
     locks_row: str
+    in_list: str
     clock: str
 
     def exists(self) -> bool:
