@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
@@ -93,7 +93,7 @@ def test_runs_that_are_taken_at_once_share_a_transaction_and_what_cannot_be_take
                 strange = await engine.start("strange", {})
             async with InProcessEngine(FLOWS, journal=theirs, place="shop") as worker:
                 may_write = threading.Event()
-                pending: Sequence[object] = vars(vars(theirs)["_writer"])["_pending"]
+                pending = cast("Sequence[object]", vars(vars(theirs)["_writer"])["_pending"])
 
                 def hold_up(_: RetinueError | None) -> None:
                     may_write.wait()

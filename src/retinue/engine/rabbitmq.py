@@ -4,16 +4,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from aio_pika.exceptions import AuthenticationError, ProbableAuthenticationError
-from taskiq import AcknowledgeType, Context, TaskiqDepends
+from taskiq import AckableMessage
 from taskiq.kicker import AsyncKicker
-from taskiq.receiver import Receiver
+from taskiq.utils import maybe_awaitable
 from taskiq_aio_pika import AioPikaBroker, Exchange, Queue
 
 from retinue.engine.dispatch import Job
@@ -21,8 +21,8 @@ from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
 
 T = TypeVar("T")
 
-_HEARTBEAT_S: Final = 5
-"""The broker takes a worker that is silent for two or three of them for dead."""
+_HEARTBEAT_S: Final = 4
+"""The broker takes a worker that is silent for two or three of them for dead. A second later others go on."""
 
 _TASK: Final = "go_on"
 _PAUSE_S: Final = 1.0
@@ -66,25 +66,15 @@ class RabbitDispatch:
         self._broker.is_worker_process = True
         self._stop = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
-        self._running, self._heard_s = 0, 0.0
+        self._running = set[asyncio.Task[None]]()
+        self._heard_s = 0.0
 
     async def open(self, job: Job) -> None:
         """See `Dispatch`."""
-
-        async def go_on(run: str, context: Annotated[Context, TaskiqDepends()]) -> None:
-            self._running += 1
-            self._heard_s = time.monotonic()
-            try:
-                is_done = await job(run)
-            finally:
-                self._running -= 1
-            if is_done:
-                await context.ack()
-
+        self._job = job
         for name in ("taskiq", "aio_pika", "aiormq"):  # the worker says what a person has to know
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
-        self._broker.register_task(go_on, task_name=_TASK, ack_type=AcknowledgeType.MANUAL)
         await self._ask(self._broker.startup())
         self._listening = asyncio.create_task(self._listen())
 
@@ -104,7 +94,7 @@ class RabbitDispatch:
             return (await underlay.queue_declare(self._queues[place].name, passive=True)).message_count
 
         is_idle = not await self._ask(waiting())
-        if is_idle or self._running >= self._at_once:
+        if is_idle or len(self._running) >= self._at_once:
             self._heard_s = time.monotonic()
         elif time.monotonic() - self._heard_s > _TIMEOUT_S:  # the libraries have lost their consumer
             self._heard_s = time.monotonic()
@@ -115,8 +105,9 @@ class RabbitDispatch:
         """See `Dispatch`."""
         self._stop.set()
         if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait([self._listening])
+            for task in (*self._running, self._listening):
+                task.cancel()
+            await asyncio.wait([*self._running, self._listening])
         with suppress(Unavailable):  # it gives them to others by itself
             await self._ask(self._broker.shutdown())
 
@@ -131,10 +122,26 @@ class RabbitDispatch:
         """Take messages, again and again: the libraries make a lost connection anew, but not every closed channel."""
         while not self._stop.is_set():
             try:
-                await Receiver(self._broker, max_async_tasks=self._at_once, run_startup=False).listen(self._stop)
+                async with aclosing(self._broker.listen()) as messages:
+                    async for message in messages:  # no more than `at_once`: the broker waits for acknowledgements
+                        self._heard_s = time.monotonic()
+                        task = asyncio.create_task(self._go_on(message))
+                        self._running.add(task)
+                        task.add_done_callback(self._running.discard)
             except Exception as error:  # noqa: BLE001 - whatever they raise, messages must be taken once they can be
                 logging.getLogger(__name__).info("The broker is away: %s", error)
             await asyncio.sleep(_PAUSE_S)
+
+    async def _go_on(self, message: AckableMessage) -> None:
+        data, acknowledge = message.data, message.ack
+        del message  # a thousand may wait here, and each is several kB
+        try:
+            run = str(self._broker.formatter.loads(data).args[0])
+        except (ValueError, LookupError):  # it is none of ours
+            run = ""
+        if not run or await self._job(run):
+            with suppress(RetinueError):  # the connection was lost: whoever is told again sees what is done
+                await self._ask(maybe_awaitable(acknowledge()))
 
     async def _ask(self, doing: Awaitable[T]) -> T:
         """What `doing` gives, unless the broker is away."""
