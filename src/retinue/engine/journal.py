@@ -165,9 +165,9 @@ class Journal:
             status, worker, epoch, resumed_after = row
             if before is not None and (worker, epoch) == (owner, before[0].epoch):  # it is done already
                 return before
-            reader = self._reader(connection)
-            history = reader.history(run)
-            result = history.result(after=resumed_after)
+            history = (reader := self._reader(connection)).history(run)
+            ends = (event.body for event in history.events[resumed_after:] if not event.node)
+            result = next((body.result for body in ends if isinstance(body, NodeFinished)), None)
             is_worked_on = status == "working" and result is None and self._store.is_alive(worker, connection)
             if is_worked_on and not self._is_asleep(connection, run):
                 hint = "Wait for it, or end the process that runs it."

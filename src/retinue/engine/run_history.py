@@ -136,11 +136,6 @@ class RunHistory:
                     pass
         return results
 
-    def result(self, *, after: int) -> Result | None:
-        """What it came to behind event `after`."""
-        ends = (event.body for event in self.events[after:] if not event.node)
-        return next((body.result for body in ends if isinstance(body, NodeFinished)), None)
-
     def finished_steps(self) -> tuple[str, ...]:
         """Names of the steps that a resumed run keeps, in the order in which they ended."""
         steps: dict[str, None] = {}

@@ -236,7 +236,16 @@ class Writer:
             else:
                 self._write(entries)
             for job in jobs:
-                self._do(job)
+                if not job.taken.acquire(blocking=False):  # nobody waits for it any more
+                    continue
+                value, failure = None, self.failure
+                try:
+                    value = self._store.transact(job.work) if failure is None else None
+                except RetinueError as error:
+                    failure = error
+                except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
+                    failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
+                job.settle(value, failure)
             for item in items:
                 if not isinstance(item, Entry | _Job):
                     item()
@@ -265,18 +274,6 @@ class Writer:
         for job, value in zip(waiting_jobs, values, strict=True):
             job.settle(value)
         return True
-
-    def _do(self, job: "_Job[object]") -> None:
-        if not job.taken.acquire(blocking=False):  # nobody waits for it any more
-            return
-        value, failure = None, self.failure
-        try:
-            value = self._store.transact(job.work) if failure is None else None
-        except RetinueError as error:
-            failure = error
-        except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
-            failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
-        job.settle(value, failure)
 
     def _write(self, entries: list[Entry]) -> None:
         if not entries:
