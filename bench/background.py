@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -107,8 +108,8 @@ class Site:
             self._release(runs, look)
             return time.perf_counter() - begun, (most_kb - before_kb) / runs
 
-    def recovery_s(self) -> float:
-        """Seconds from kill -9 of a worker until the other one goes on with its run."""
+    def recovery_s(self, number: signal.Signals) -> float:
+        """Seconds from this signal to a worker, which ends or stops it, until the other one goes on with its run."""
         self._queue(_one_step("sleeper", number=2), 1)
         with self._worker() as first, self._worker() as second:
             self._release(0)
@@ -116,7 +117,7 @@ class Site:
                 time.sleep(_PAUSE_S)
             killed = next(each for each in (first, second) if owners[0][0].startswith(f"{each.pid}-"))
             killed_ns = time.time_ns()
-            killed.kill()
+            killed.send_signal(number)
             self._wait(lambda: None)
         return (self._rows("SELECT min(at_ns) FROM events WHERE at_ns > %s", killed_ns)[0][0] - killed_ns) / 1e9
 

@@ -121,10 +121,10 @@ class Wire:
     def _carry(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                if self.cuts and source.family == socket.AF_UNIX and b"COMMIT\0" in data:
+                if self.cuts and source.family == socket.AF_UNIX and b"COMMIT" in data:
                     self.cuts -= 1
                     break
-                if self.losses and source.family != socket.AF_UNIX and b"COMMIT\0" in data:
+                if self.losses and source.family != socket.AF_UNIX and b"COMMIT" in data:
                     self.losses -= 1
                     break
                 target.sendall(data)

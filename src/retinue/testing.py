@@ -177,6 +177,7 @@ class _SharedStore:
     """The store of a journal: one process at a disk."""
 
     locks_row, clock, host, watch_s = "", "0", "", 1.0  # nothing that is measured by the clock is stored
+    in_list = "IN (SELECT value FROM json_each(?))"
 
     def __init__(self, disk: _Disk, name: str) -> None:
         self.place, self._disk = name, disk

@@ -238,7 +238,7 @@ def test_what_an_earlier_epoch_still_writes_is_refused_and_told(path: Path) -> N
         finish(sleeper, "a", 1, "step")
         sleeper.flush()
         change(path, "UPDATE runs SET owner = 'gone'")
-        assert other.take_over("a") == 2
+        assert other.take_over("a")[0].epoch == 2
         event = Event("a", "", 0, 2, 1, Message("I slept."))
         sleeper.record(event, 1, committed.append)
         sleeper.record(replace(event, run="b", sequence=1), 1, committed.append)
@@ -538,7 +538,7 @@ def test_a_file_of_the_first_format_is_brought_to_this_one(path: Path, *, is_wri
         history = journal.history("r1")
         assert (history.payload, history.notes) == ({"goal": [1, None]}, [("now", 7)])
         assert [event.kind for event in history.events] == ["started", "finished", "finished"]
-        assert journal.take_over("r1") == 2
+        assert journal.take_over("r1")[0].epoch == 2
         assert not journal.get("r1").stalled
         facts = journal.facts()
         assert [(run.run, run.outcome, run.label) for run in facts.runs] == [("r1", "failed", "the goal")]

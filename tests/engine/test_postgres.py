@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import psycopg
 import pytest
@@ -36,6 +36,8 @@ from tests.engine.flows import result
 from tests.postgres import Postgres, Wire
 
 pytestmark = pytest.mark.slow
+
+T = TypeVar("T")
 
 NAME = Question(id="name", text="Which?")
 
@@ -148,7 +150,7 @@ def test_a_run_that_was_begun_or_taken_over_when_the_connection_was_cut_is_ours(
         assert heir.get("run").stalled
         heir.keep_text("run", "a", None)
         wire.cuts = 1
-        assert heir.take_over("run") == 2
+        assert heir.take_over("run")[0].epoch == 2
         wire.cuts = 1
         heir.add_event("run", Message("late"), 1)
         assert [event.body for event in heir.events("run")] == [Message("late")]
@@ -189,7 +191,7 @@ def test_a_run_that_was_begun_or_taken_over_as_the_database_went_away_for_long_i
         time.sleep(1.5)  # nobody is that patient
         wire.is_whole = True
 
-    def lose_database_during(act: Callable[[], object]) -> object:
+    def lose_database_during(act: Callable[[], T]) -> T:
         wire.is_whole, wire.cuts, wire.losses = False, int(is_committed), int(not is_committed)
         losing = threading.Thread(target=lose_database)
         losing.start()
@@ -205,7 +207,7 @@ def test_a_run_that_was_begun_or_taken_over_as_the_database_went_away_for_long_i
         assert not mine.begin_once(history("run"))
     with Journal(wire.through(url)) as heir:
         heir.keep_text("run", "a", None)
-        assert lose_database_during(lambda: heir.take_over("run")) == 2
+        assert lose_database_during(lambda: heir.take_over("run"))[0].epoch == 2
         assert not heir.get("run").stalled
         with pytest.raises(StoreLost):
             lose_database_during(lambda: heir.add_event("run", Message("late"), 1))
@@ -316,7 +318,7 @@ def test_whose_run_was_taken_over_is_told_and_records_nothing_more(url: str) -> 
             heir.take_over("run")
         # As if its process were gone.
         sql(url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'mine'")
-        assert heir.take_over("run") == 2
+        assert heir.take_over("run")[0].epoch == 2
         mine.record(Event("run", "", 0, 1, 1, Message("from its grave")))
         mine.flush()
         assert [type(each) for each in told] == [RunTakenOver]

@@ -3,10 +3,12 @@
 import asyncio
 import resource
 import sqlite3
+import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar, cast
 
 import pytest
 
@@ -17,9 +19,12 @@ from retinue.contract.task import Answer, Question
 from retinue.engine.base import RunRecord, Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import ANSWER_S, Journal
-from retinue.engine.store import RunTakenOver
-from retinue.errors import InvalidInput, Unavailable
+from retinue.engine.store import Connection, RunTakenOver
+from retinue.engine.stores.sqlite import SqliteStore
+from retinue.errors import InvalidInput, RetinueError, Unavailable, UnknownName
 from tests.engine.flows import collect, fan_out, gives, hangs, happened, result
+
+T = TypeVar("T")
 
 
 def at(folder: Path) -> Journal:
@@ -68,6 +73,43 @@ def test_a_run_in_the_queue_waits_for_a_worker_of_its_place_and_begins_there(tmp
                 await engine.cancel("mine")
                 assert (await engine.result("mine")).outcome == "canceled"
                 assert there.to_do(["shop"], 10) == []
+
+    asyncio.run(main())
+
+
+def test_runs_that_are_taken_at_once_share_a_transaction_and_what_cannot_be_taken_hinders_none(tmp_path: Path) -> None:
+    transactions = list[str]()
+
+    class CountingStore(SqliteStore):
+        def transact(self, work: Callable[[Connection], T]) -> T:
+            transactions.append("")
+            return super().transact(work)
+
+    async def main() -> None:
+        with at(tmp_path) as mine, Journal(CountingStore(tmp_path / "runs.sqlite3")) as theirs:
+            flows = {**FLOWS, "strange": FLOWS["flow"]}
+            async with InProcessEngine(flows, journal=mine, place="shop", queues=True) as engine:
+                runs = [await engine.start("flow", {}) for _ in range(20)]
+                strange = await engine.start("strange", {})
+            async with InProcessEngine(FLOWS, journal=theirs, place="shop") as worker:
+                may_write = threading.Event()
+                pending = cast("Sequence[object]", vars(vars(theirs)["_writer"])["_pending"])
+
+                def hold_up(_: RetinueError | None) -> None:
+                    may_write.wait()
+
+                theirs.commit(runs[0], 1, hold_up)
+                taking = [asyncio.create_task(worker.resume(run)) for run in (*runs, strange, "none")]
+                while len(pending) < len(taking):  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0)
+                transactions.clear()
+                may_write.set()
+                outcomes = await asyncio.gather(*taking, return_exceptions=True)
+                assert (outcomes[:20], [type(each) for each in outcomes[20:]]) == (runs, [UnknownName, UnknownName])
+                results = [await worker.result(run) for run in runs]
+                assert [result.outcome for result in results] == ["success"] * 20
+                assert len(transactions) < 20
+            assert mine.get(strange).lifecycle == "submitted"
 
     asyncio.run(main())
 
@@ -297,7 +339,7 @@ def test_who_does_not_say_that_it_works_on_a_run_loses_it_and_who_blocks_its_loo
                 with pytest.raises(InvalidInput, match="still running"):
                     theirs.take_over(run)
                 await asyncio.sleep(ANSWER_S + 0.5)
-                assert theirs.take_over(run) == 2
+                assert theirs.take_over(run)[0].epoch == 2
                 mine.watch(engine.look_for_mail)
                 with pytest.raises(RunTakenOver):
                     await asyncio.wait_for(working, 30)

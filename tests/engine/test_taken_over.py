@@ -11,7 +11,7 @@ from retinue.contract.event import Event, QuestionAsked
 from retinue.contract.model import JsonMapping
 from retinue.contract.result import Outcome, Result
 from retinue.contract.task import Answer, Question
-from retinue.engine.base import Step, WorkflowScope
+from retinue.engine.base import RunRecord, Step, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.run_history import RunHistory
@@ -85,10 +85,10 @@ def test_a_run_that_ends_well_while_another_process_resumes_it_is_not_run_again(
             ):
                 run = await engine.start("flow", {})
                 await happened(engine, run, "asked")
-                history = theirs.history
+                get = theirs.get
 
-                def history_before_it_ends(run: str) -> RunHistory:
-                    found = history(run)
+                def get_before_it_ends(run: str, **options: str | None) -> RunRecord:
+                    found = get(run, **options)
                     asyncio.run_coroutine_threadsafe(answer_and_wait(run), loop).result(30)
                     return found
 
@@ -97,7 +97,7 @@ def test_a_run_that_ends_well_while_another_process_resumes_it_is_not_run_again(
                     await engine.result(run)
 
                 loop = asyncio.get_running_loop()
-                monkeypatch.setattr(theirs, "history", history_before_it_ends)
+                monkeypatch.setattr(theirs, "get", get_before_it_ends)
                 with pytest.raises(InvalidInput, match="has ended"):
                     await other.resume(run)
                 assert await other.resume(run) == run

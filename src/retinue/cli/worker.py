@@ -187,7 +187,7 @@ class _QueueWorker:
         if self._stop.is_set():
             return False
         if run not in self._tasks and run not in self._unreadable:
-            await asyncio.wait([self._begin(run, "")])
+            await self._begin(run, "")
         return True
 
     def _begin(self, run: str, place: str) -> asyncio.Task[None]:

@@ -300,7 +300,7 @@ class InProcessEngine:
             await self._end_dead(run, failure_result(run, (await self.get(run)).workflow, error))
 
     async def _end_dead(self, run: str, result: Result) -> None:
-        history, _ = await self._taken_over(await self._find_history(run), unless_ended=True)
+        history, _ = await self._taken_over(run, unless_ended=True)
         told = (await self._ask_journal(lambda journal: journal.facts(run=run))).told
         usage = Usage.total(event.body.usage for event in told if isinstance(event.body, UsageReported))
         self._end(self._live(history), result.model_copy(update={"usage": usage}))
@@ -345,12 +345,14 @@ class InProcessEngine:
             parent = run.partition(CHILD)[0]
             raise InvalidInput(f"`{run}` is a child run.", hint=f"Resume the run it belongs to: `{parent}`.")
         async with self._changing.setdefault(run, asyncio.Lock()):
-            record, live = await self.get(run), self._runs.get(run)
-            if (record.outcome == "success" and not unless_ended) or (live is not None and live.result is None):
+            if (live := self._runs.get(run)) is not None and live.result is None:
                 return run
-            history = await self._find_history(run)
-            self._workflow(history.workflow)
-            history, must_stop = await self._taken_over(history, unless_ended=unless_ended or record.ended_ns is None)
+            if not unless_ended:
+                record = await self.get(run)
+                if record.outcome == "success":
+                    return run
+                unless_ended = record.ended_ns is None
+            history, must_stop = await self._taken_over(run, self._workflow, unless_ended=unless_ended)
             live_run = self._live(history)
             if history.events:
                 live_run.origin = run
@@ -523,11 +525,12 @@ class InProcessEngine:
     async def _restore(self, child: LiveRun) -> None:
         """Let a child run continue where it was when its parent was interrupted or copied."""
         past = child.past
-        if past is None and self.journal is not None:
-            try:
-                past = await self._wait_for_journal(lambda journal: journal.history(child.origin))
-            except UnknownName:  # it had not been started yet
-                past = None
+        while past is None and self.journal is not None:
+            with suppress(StoreLost):  # the run is ours already, and waits while the database is away
+                try:
+                    past = await self._ask_journal(lambda journal: journal.history(child.origin))
+                except UnknownName:  # it had not been started yet
+                    break
         if past is not None and child.origin == child.run:
             past.epoch = child.log.history.epoch
             child.adopt(past)
@@ -572,12 +575,6 @@ class InProcessEngine:
             raise Unavailable("This engine keeps no history.", hint="Give it a journal.")
         return await in_thread(question, self.journal)
 
-    async def _wait_for_journal(self, question: "Callable[[Journal], T]") -> T:
-        """The same for a run that is ours already, and has to wait while the database is away."""
-        while True:
-            with suppress(StoreLost):
-                return await self._ask_journal(question)
-
     async def _begin_once(self, history: RunHistory) -> bool:
         """Whether there is no run of that id in the journal; then it is there now."""
         if self.journal is None or self.journal.failure is not None:
@@ -590,19 +587,22 @@ class InProcessEngine:
             self.journal.begin(history)
             return True
 
-    async def _taken_over(self, history: RunHistory, *, unless_ended: bool = False) -> tuple[RunHistory, bool]:
+    async def _taken_over(
+        self, run: str, check: Callable[[str], object] = lambda _: None, *, unless_ended: bool
+    ) -> tuple[RunHistory, bool]:
         """The history of a run that this process now works on, as it stands then, and whether it was told to stop."""
-        if self.journal is None or self.journal.failure is not None:
-            return history, False
-        run = history.run
-        try:
-            history.epoch = await self._ask_journal(lambda journal: journal.take_over(run, unless_ended=unless_ended))
-            # Somebody may have worked on it since it was read.
-            history, mails = await self._wait_for_journal(lambda journal: (journal.history(run), journal.mail([run])))
-        except RetinueError as error:  # as above
-            if isinstance(error, InvalidInput | ParseError | StoreLost) or self._on_close == "hand_over":
-                raise
-            return history, False
+        history, mails = None, ()
+        if self.journal is not None and self.journal.failure is None:
+            try:
+                history, mails = await self._ask_journal(
+                    lambda journal: journal.take_over(run, check, unless_ended=unless_ended)
+                )
+            except RetinueError as error:  # as above
+                if isinstance(error, InvalidInput | ParseError | StoreLost) or self._on_close == "hand_over":
+                    raise
+        if history is None:
+            history = await self._find_history(run)
+            check(history.workflow)
         for mail in mails:
             if mail.answer is not None:
                 self.early_answers[mail.run, mail.answer.question_id] = mail.answer

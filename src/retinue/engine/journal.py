@@ -4,6 +4,7 @@ One table of events. Values are JSON of our own contract types, never pickle. Wr
 fails one (`writer.Writer`); reading is synchronous, and says exactly which run cannot be read.
 """
 
+import json
 import threading
 from collections.abc import Callable, Collection, Sequence
 from math import inf
@@ -14,12 +15,9 @@ from typing import Final, Self, TypeAlias, TypeVar
 from retinue.contract.event import (
     KINDS,
     Body,
-    DelegationFinished,
     Event,
     NodeFinished,
-    NodeStarted,
     QuestionAnswered,
-    QuestionAsked,
 )
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
@@ -28,21 +26,19 @@ from retinue.engine.event_codec import encode, encode_data
 from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_reader import AFTER_CHILD, UNSENT, JournalReader, Mail, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
-from retinue.engine.statistics import JournalFacts, Rating, facts_row, read_facts, read_ratings, write_rating
+from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_ratings, write_rating
 from retinue.engine.store import (
     INSERT_EVENT,
-    INSERT_FACTS,
     INSERT_RUN,
     INSERT_TAG,
     RUN_FORMAT,
     Connection,
-    Row,
     RunTakenOver,
     Store,
     StoreLost,
 )
 from retinue.engine.stores import store_at
-from retinue.engine.writer import Claim, Entry, Later, Then, Writer, losses_of
+from retinue.engine.writer import END_RUN, Claim, Entry, Later, Statement, Then, Writer, losses_of, rows_of
 from retinue.errors import InvalidInput, RetinueError
 
 T = TypeVar("T")
@@ -134,19 +130,22 @@ class Journal:
         """
         entry = self._first_entry(history, queued=queued)
 
-        def insert(connection: Connection, *, is_repeated: bool) -> bool:
+        def insert(connection: Connection, before: object) -> bool:
             if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
                 query = "SELECT started_ns FROM runs WHERE run = ?"
-                return is_repeated and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
-            connection.executemany(INSERT_EVENT, entry.rows)
-            for statement, values in entry.statements:
+                return bool(before) and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
+            for statement, values in entry.rows:
                 connection.execute(statement, values)
             return True
 
-        return self._claim(insert)
+        return self._claim(history.run, insert)
 
-    def take_over(self, run: str, *, unless_ended: bool = False) -> int:
-        """Record that this process continues a top-level run; gives its new epoch. Waits for the disk.
+    def take_over(
+        self, run: str, check: Callable[[str], object] = lambda _: None, *, unless_ended: bool = False
+    ) -> "_Takeover":
+        """Record that this process continues a top-level run; gives its history and its mail. Waits for the disk.
+
+        First `check` is told the name of its workflow, in the writer's thread; what it raises is raised here.
 
         Raises:
             InvalidInput: Another process still works on it; or it has ended, with success or, if that is asked, at all.
@@ -156,32 +155,32 @@ class Journal:
         """
         owner = self._store.owner()
 
-        def change_owner(connection: Connection, *, is_repeated: bool) -> int:
-            query = f"SELECT epoch, status, owner FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
-            if (before := connection.execute(query, (run,)).fetchone()) is None:
+        def change_owner(connection: Connection, before: _Takeover | None) -> _Takeover:
+            query = f"SELECT status, owner, epoch, resumed_after FROM runs WHERE run = ?{self._store.locks_row}"  # noqa: S608 - ours
+            if (row := connection.execute(query, (run,)).fetchone()) is None:
                 raise unknown_run(run, [])
-            if is_repeated and before[2] == owner:
-                return before[0]
-            record = self._reader(connection).record(run)
-            is_worked_on = before[1] == "working" and record.ended_ns is None and not record.stalled
+            status, worker, epoch, resumed_after = row
+            if before is not None and (worker, epoch) == (owner, before[0].epoch):  # it is done already
+                return before
+            history = (reader := self._reader(connection)).history(run)
+            ends = (event.body for event in history.events[resumed_after:] if not event.node)
+            result = next((body.result for body in ends if isinstance(body, NodeFinished)), None)
+            is_worked_on = status == "working" and result is None and self._store.is_alive(worker, connection)
             if is_worked_on and not self._is_asleep(connection, run):
-                hint, pid = "Wait for it, or end the process that runs it.", record.stopped_pid
+                hint, pid = "Wait for it, or end the process that runs it.", self._store.stopped_pid(worker)
                 hint = hint if pid is None else f"Its process is stopped. Let it go on: kill -CONT {pid}"
                 raise InvalidInput(f"Run `{run}` is still running.", hint=hint)
-            if record.outcome == "success" or (unless_ended and record.ended_ns is not None):  # perhaps just now
+            if result is not None and (unless_ended or result.outcome == "success"):  # perhaps just now
                 raise InvalidInput(f"Run `{run}` has ended.", hint=f"See what it came to: retinue runs show {run}")
-            query = "SELECT coalesce(max(sequence), 0) FROM events WHERE run = ? AND sequence > 0"
-            (last,) = connection.execute(query, (run,)).fetchone()
-            epoch = before[0] + 1
-            connection.execute("DELETE FROM inbox WHERE run = ? AND kind = 'call'", (run,))
-            connection.execute(
-                "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working'"
-                " WHERE run = ?",
-                (owner, epoch, self._reader(connection).attempts(run) + 1, last, run),
-            )
-            return epoch
+            check(history.workflow)
+            mails = reader.mail({run})
+            history.epoch, history.attempts = epoch + 1, history.attempts + 1
+            if status == "working":
+                connection.execute("DELETE FROM inbox WHERE run = ? AND kind = 'call'", (run,))
+            connection.execute(_TAKE, (owner, history.epoch, history.attempts, len(history.events), run))
+            return history, mails
 
-        return self._claim(change_owner)
+        return self._claim(run, change_owner)
 
     def release(self, run: str, epoch: int, then: Then, *, parked: bool = False) -> None:
         """Record that this process works on `run` no more: a worker of its place goes on with it.
@@ -208,7 +207,8 @@ class Journal:
         Raises:
             InvalidInput: It holds something that is not JSON data.
         """
-        self._writer.append(Entry(_root(event.run), epoch, (_event_row(event),), None, _what_follows(event), then))
+        rows, statements = rows_of(event)
+        self._writer.append(Entry(_root(event.run), epoch, rows, None, statements, then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
         """Record an event behind the last one of a run that no process works on. Waits for the disk.
@@ -237,7 +237,7 @@ class Journal:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
         row = (run, -number, "", 0, kind, at_ns, encode_data(value))
-        self._writer.append(Entry(_root(run), epoch, (row,)))
+        self._writer.append(Entry(_root(run), epoch, [(INSERT_EVENT, row)]))
 
     def change_rate(self, name: str, change: Callable[[int, int], tuple[int, T]]) -> T:
         """Let `change` replace the number that all processes keep for the rate limit `name`. Waits for the disk.
@@ -317,7 +317,7 @@ class Journal:
         Raises:
             RetinueError: The store cannot be read.
         """
-        return self._read(lambda reader: losses_of(reader.connection, claims).values(), ())
+        return self._read(lambda reader: losses_of(reader.connection, claims, self._store.in_list).values(), ())
 
     # The queue
 
@@ -574,8 +574,7 @@ class Journal:
         def delete(connection: Connection) -> int:
             condition, values = "parent IS NULL", list[object]()
             if keep:
-                newest = connection.execute(_NEWEST, (keep - 1,)).fetchone()
-                if newest is None:
+                if (newest := connection.execute(_NEWEST, (keep - 1,)).fetchone()) is None:
                     return 0
                 condition += " AND (started_ns, run) < (?, ?)"
                 values += newest
@@ -585,15 +584,17 @@ class Journal:
             # What has ended goes as a set. Whether others may go is looked up for each; there are few.
             query = f"SELECT run FROM runs WHERE {condition} AND status <> 'ended'"  # noqa: S608 - ours
             idle = self._reader(connection).idle([run for (run,) in connection.execute(query, values)])
-            connection.executemany(_END, [(run,) for run in idle])
-            old = _OLD.format(condition)
+            connection.executemany(END_RUN, [(run,) for run in idle])
             # Held to the end, so that nobody takes over a run of which half is gone.
             query = f"SELECT run FROM runs WHERE {condition} AND status = 'ended'{self._store.locks_row}"  # noqa: S608
-            deleted = len(connection.execute(query, values).fetchall())
+            family = old = [run for (run,) in connection.execute(query, values)]
+            query = f"SELECT run FROM runs WHERE parent {self._store.in_list}"  # noqa: S608 - ours
+            while family := [run for (run,) in connection.execute(query, (json.dumps(family),))]:
+                old = [*old, *family]
             for table in ("events", "facts", "tags", "inbox", "texts", "ratings", "runs"):
-                connection.execute(f"{old} DELETE FROM {table} WHERE run IN (SELECT run FROM old)", values)  # noqa: S608
+                connection.execute(f"DELETE FROM {table} WHERE run {self._store.in_list}", (json.dumps(old),))  # noqa: S608
             self._store.shrink(connection)
-            return deleted
+            return sum(CHILD not in run for run in old)
 
         return self._writer.call(delete)
 
@@ -612,35 +613,44 @@ class Journal:
         start = (run, run[::-1], history.parent, at_ns, storable(history.owner), status, storable(history.place), 0)
         start += (worker, history.epoch, 0 if queued else 1, RUN_FORMAT, 0, encode_data(facts))
         start += (encode_data(history.payload),)
-        rows: list[Row] = [_event_row(event) for event in history.events]
-        for number, (kind, value) in enumerate(history.notes, 1):
-            rows.append((run, -number, "", 0, kind, at_ns, encode_data(value)))
-        own_events = (event for event in history.events if event.at_ns >= at_ns)  # a fork has others from before
-        statements = [each for event in own_events for each in _what_follows(event)]
         tags = [(f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         tags += [("host", self.host)] if history.place and self.host else []
-        statements += [(INSERT_TAG, (run, *tag)) for tag in tags]
+        rows: list[Statement] = [(INSERT_TAG, (run, *tag)) for tag in tags]
+        statements: list[Statement] = []
+        for event in history.events:
+            own_rows, changes = rows_of(event)
+            is_own = event.at_ns >= at_ns  # a fork has others from before
+            rows += own_rows if is_own else own_rows[:1]
+            statements += changes if is_own else ()
+        for number, (kind, value) in enumerate(history.notes, 1):
+            rows.append((INSERT_EVENT, (run, -number, "", 0, kind, at_ns, encode_data(value))))
         return Entry(_root(run), history.epoch, rows, start, statements, then)
 
-    def _claim(self, work: Callable[..., T]) -> T:
+    def _claim(self, run: str, work: Callable[[Connection, T | None], T]) -> T:
         """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.
 
-        `work` is told whether it may have been done already.
+        `work` is told what it gave before, if it may have been done already. It raises only before it has written.
         """
-        is_repeated = False
+        before: T | None = None
 
-        def claim(connection: Connection) -> T:
-            nonlocal is_repeated
-            value = work(connection, is_repeated=is_repeated)
-            is_repeated = True
-            return value
-
-        while True:
+        def claim(connection: Connection) -> T | RetinueError:
+            nonlocal before
             try:
-                return self._writer.call(claim)
+                before = work(connection, before)
+            except RetinueError as refusal:  # what is done in the same transaction stays done
+                return refusal
+            return before
+
+        outcome: T | RetinueError | None = None
+        while outcome is None:
+            try:
+                outcome = self._writer.call(claim, claims=run)
             except StoreLost:
-                if not is_repeated:
+                if before is None:
                     raise
+        if isinstance(outcome, RetinueError):
+            raise outcome
+        return outcome
 
     def _lock_run(self, connection: Connection, run: str) -> None:
         """Keep whoever works on `run` from writing until the end of the transaction."""
@@ -657,44 +667,17 @@ class Journal:
             return self._store.read(lambda connection: query(self._reader(connection)))
 
 
-_Statement: TypeAlias = tuple[str, Sequence[object]]
+_Takeover: TypeAlias = tuple[RunHistory, list[Mail]]
 _POST: Final = "INSERT INTO inbox VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-_TAKE_ANSWER: Final = "DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?"
-_TAKE_ALL: Final = "DELETE FROM inbox WHERE run = ?"
 _WAKE: Final = "UPDATE runs SET status = 'queued', sent_ns = 0 WHERE run = ? AND status = 'input_required'"
 _MARK_SENT: Final = f"UPDATE runs SET sent_ns = {{0}} WHERE run = ? AND {UNSENT}"  # noqa: S608 - ours
 _CALLS: Final = "FROM inbox WHERE kind = 'call' AND run IN (SELECT run FROM runs WHERE owner = ?)"
-_END: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
+_TAKE: Final = "UPDATE runs SET owner = ?, epoch = ?, attempts = ?, resumed_after = ?, status = 'working' WHERE run = ?"
 
 _NEWEST: Final = (
     "SELECT started_ns, run FROM runs WHERE parent IS NULL ORDER BY started_ns DESC, run DESC LIMIT 1 OFFSET ?"
 )
-_OLD: Final = (
-    "WITH RECURSIVE old (run) AS (SELECT run FROM runs WHERE {} AND status = 'ended'"
-    " UNION ALL SELECT runs.run FROM old JOIN runs ON runs.parent = old.run)"
-)
-"""Runs that are to be deleted, with their child runs."""
 
 
 def _root(run: str) -> str:
     return run.partition(CHILD)[0]
-
-
-def _what_follows(event: Event) -> list[_Statement]:
-    """What else changes with `event`."""
-    body, run = event.body, event.run
-    if isinstance(body, NodeStarted) and body.agent:
-        return [(INSERT_TAG, (run, "agent", storable(body.agent)))]
-    if isinstance(body, QuestionAsked | QuestionAnswered):  # what was said to another of that id is no answer to it
-        name = body.question.id if isinstance(body, QuestionAsked) else body.answer.question_id
-        return [(_TAKE_ANSWER, (run, storable(name)))]
-    if not isinstance(body, NodeFinished | DelegationFinished):
-        return []
-    facts = (INSERT_FACTS, facts_row(run, event.sequence, event.node, KINDS[type(body)], body.result))
-    is_end = isinstance(body, NodeFinished) and not event.node
-    return [facts, (_END, (run,)), (_TAKE_ALL, (run,))] if is_end else [facts]
-
-
-def _event_row(event: Event) -> Row:
-    body = event.body
-    return (event.run, event.sequence, event.node, event.attempt, KINDS[type(body)], event.at_ns, encode(body))

@@ -31,6 +31,12 @@ _PAGE: Final = 200
 _LAST: Final = chr(0x10FFFF)
 """Sorts behind every other character."""
 
+_MOST: Final = 2**63 - 1
+"""The largest number that a database has."""
+
+_EVENTS: Final = (
+    "SELECT sequence, node, attempt, kind, at_ns, body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence"
+)
 _RECORD: Final = "started_ns, body, status, owner, resumed_after, format"
 """Of a run's row, what its record is made of."""
 
@@ -144,7 +150,7 @@ class JournalReader:
         """The answers that `run` has been given, as they are written."""
         return [body for (body,) in self._rows("SELECT body FROM events WHERE run = ? AND kind = 'answered'", run)]
 
-    def mail(self, runs: AbstractSet[str]) -> Sequence[Mail]:
+    def mail(self, runs: AbstractSet[str]) -> list[Mail]:
         """What other processes have left for `runs` and their child runs."""
         # One question, however many runs are at work here: what others have left for others in between is little.
         query = "SELECT run, kind, body FROM inbox WHERE run >= ? AND run < ? AND kind <> 'call'"
@@ -221,33 +227,27 @@ class JournalReader:
 
     def events(self, run: str, after: int, limit: int) -> Sequence[Event]:
         """At most `limit` events with a sequence above `after`."""
-        query = (
-            "SELECT sequence, node, attempt, kind, at_ns, body FROM events WHERE run = ? AND sequence > ?"
-            " ORDER BY sequence"
-        )
-        rows = self._rows(f"{query} LIMIT {limit:d}" if limit >= 0 else query, run, max(after, 0))
+        query = f"{_EVENTS} LIMIT {limit:d}" if limit >= 0 else _EVENTS
         try:
-            events: list[Event] = []
-            for sequence, node, attempt, kind, at_ns, text in rows:
-                body = decode(_text(kind), _text(text))
-                events.append(Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), body))
+            return [_event(run, row) for row in self._rows(query, run, max(after, 0))]
         except ParseError as error:
             raise self._damaged(run, error) from error
-        return events
 
     def history(self, run: str) -> RunHistory:
         """Everything about one run."""
-        started_ns, body, *_ = self._start(run)
+        started_ns, body, payload, *row = self._start(
+            run, "started_ns, body, payload, epoch, place, attempts, status, owner"
+        )
         try:
             start = read_object(_text(body))
-            (payload, *row), *_ = self._rows("SELECT payload, epoch, place FROM runs WHERE run = ?", run)
-            events = list(self.events(run, 0, -1))
-            for place, event in enumerate(events, 1):
-                if event.sequence != place:
-                    raise ParseError(f"event {place} is missing.")
-            notes = self._rows(
-                "SELECT kind, body FROM events WHERE run = ? AND sequence < 0 ORDER BY sequence DESC", run
-            )
+            events, notes = list[Event](), list[Note]()
+            for row_of_event in self._rows(_EVENTS, run, -_MOST):
+                if _integer(row_of_event[0]) < 0:
+                    notes.append(_note(_text(row_of_event[3]), _text(row_of_event[5])))
+                    continue
+                events.append(_event(run, row_of_event))
+                if events[-1].sequence != len(events):
+                    raise ParseError(f"event {len(events)} is missing.")
             return RunHistory(
                 run=run,
                 workflow=_text(start.get("workflow")),
@@ -258,18 +258,13 @@ class JournalReader:
                 owner=_text(start.get("for", "")),
                 labels=_labels(start),
                 events=events,
-                notes=[_note(_text(kind), _text(note)) for kind, note in notes],
+                notes=notes[::-1],
                 epoch=_integer(row[0]),
                 place=_text(row[1]),
-                attempts=self.attempts(run),
+                attempts=_integer(row[2]) - (row[3] == "working" and self._store.has_left(_text(row[4]))),
             )
         except ParseError as error:
             raise self._damaged(run, error) from error
-
-    def attempts(self, run: str) -> int:
-        """How often a process has begun to work on `run` since it was last in the queue, and has not left it since."""
-        (attempts, status, owner), *_ = self._rows("SELECT attempts, status, owner FROM runs WHERE run = ?", run)
-        return _integer(attempts) - (status == "working" and self._store.has_left(_text(owner)))
 
     def _record(self, run: str, facts: Sequence[Any]) -> RunRecord:
         started_ns, body, status, owner, resumed_after, run_format = facts
@@ -328,8 +323,8 @@ class JournalReader:
             stopped_pid=stopped_pid,
         )
 
-    def _start(self, run: str) -> tuple[Any, ...]:
-        rows = self._rows(f"SELECT {_RECORD} FROM runs WHERE run = ?", run)  # noqa: S608 - ours
+    def _start(self, run: str, columns: str = _RECORD) -> tuple[Any, ...]:
+        rows = self._rows(f"SELECT {columns} FROM runs WHERE run = ?", run)  # noqa: S608 - ours
         if not rows:
             recent_runs = self._rows("SELECT run FROM runs WHERE parent IS NULL ORDER BY started_ns DESC LIMIT 1000")
             raise unknown_run(run, [name for (name,) in recent_runs])
@@ -382,6 +377,12 @@ def _mail(run: str, kind: str, body: str) -> Mail:
     if not isinstance(answered, QuestionAnswered):
         raise ParseError(f"{body[:40]!r} stands where an answer belongs.")
     return Mail(run, answered.answer)
+
+
+def _event(run: str, row: Sequence[Any]) -> Event:
+    sequence, node, attempt, kind, at_ns, text = row
+    body = decode(_text(kind), _text(text))
+    return Event(run, _text(node), _integer(attempt), _integer(sequence), _integer(at_ns), body)
 
 
 def _note(kind: str, body: str) -> Note:

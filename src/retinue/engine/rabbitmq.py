@@ -3,18 +3,16 @@
 import asyncio
 import logging
 import time
-from collections import Counter
-from collections.abc import Awaitable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from aio_pika.exceptions import AuthenticationError, ProbableAuthenticationError
-from taskiq import AcknowledgeType, Context, TaskiqDepends
 from taskiq.kicker import AsyncKicker
-from taskiq.receiver import Receiver
+from taskiq.utils import maybe_awaitable
 from taskiq_aio_pika import AioPikaBroker, Exchange, Queue
 
 from retinue.engine.dispatch import Job
@@ -22,8 +20,8 @@ from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
 
 T = TypeVar("T")
 
-_HEARTBEAT_S: Final = 5
-"""The broker takes a worker that is silent for two or three of them for dead."""
+_HEARTBEAT_S: Final = 4
+"""The broker takes a worker that is silent for two or three of them for dead. A second later others go on."""
 
 _TASK: Final = "go_on"
 _PAUSE_S: Final = 1.0
@@ -56,7 +54,7 @@ class RabbitDispatch:
             raise failure
         self._address = f"{scheme}://{name}:{port or 5672}{path}"
         self._queues = {place: _queue_of(place, host) for place in places}
-        self._at_once, self._per_place = at_once, per_place
+        self._at_once, self._per_place, self._room = at_once, per_place, asyncio.Semaphore(at_once)
         self._broker = AioPikaBroker(
             url,
             qos=per_place,  # of each queue
@@ -69,27 +67,15 @@ class RabbitDispatch:
         self._broker.is_worker_process = True
         self._stop = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
-        self._running = Counter[str]()
+        self._running: dict[asyncio.Task[None], str] = {}
         self._heard_s: dict[str, float] = {}
 
     async def open(self, job: Job) -> None:
         """See `Dispatch`."""
-
-        async def go_on(run: str, context: Annotated[Context, TaskiqDepends()]) -> None:
-            queue = str(context.message.labels.get("queue_name"))
-            self._running[queue] += 1
-            self._heard_s[queue] = time.monotonic()
-            try:
-                is_done = await job(run)
-            finally:
-                self._running[queue] -= 1
-            if is_done:
-                await context.ack()
-
+        self._job = job
         for name in ("taskiq", "aio_pika", "aiormq"):  # the worker says what a person has to know
             logging.getLogger(name).addHandler(logging.NullHandler())
             logging.getLogger(name).propagate = False
-        self._broker.register_task(go_on, task_name=_TASK, ack_type=AcknowledgeType.MANUAL)
         await self._ask(self._broker.startup())
         self._listening = asyncio.create_task(self._listen())
 
@@ -108,11 +94,9 @@ class RabbitDispatch:
             underlay = await channel.get_underlay_channel()
             return (await underlay.queue_declare(queue, passive=True)).message_count
 
-        queue = self._queues[place].name
-        is_idle = not await self._ask(waiting())
-        is_busy = self._running[queue] >= self._per_place or self._running.total() >= self._at_once
-        now_s = time.monotonic()
-        if is_idle or is_busy:
+        queue, running = self._queues[place].name, list(self._running.values())
+        is_idle, now_s = not await self._ask(waiting()), time.monotonic()
+        if is_idle or running.count(queue) >= self._per_place or len(running) >= self._at_once:
             self._heard_s[queue] = now_s
         elif now_s - self._heard_s.setdefault(queue, now_s) > _TIMEOUT_S:  # the libraries have lost their consumer
             self._heard_s.clear()
@@ -123,8 +107,9 @@ class RabbitDispatch:
         """See `Dispatch`."""
         self._stop.set()
         if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait([self._listening])
+            for task in (*self._running, self._listening):
+                task.cancel()
+            await asyncio.wait([*self._running, self._listening])
         with suppress(Unavailable):  # it gives them to others by itself
             await self._ask(self._broker.shutdown())
 
@@ -139,10 +124,34 @@ class RabbitDispatch:
         """Take messages, again and again: the libraries make a lost connection anew, but not every closed channel."""
         while not self._stop.is_set():
             try:
-                await Receiver(self._broker, max_async_tasks=self._at_once, run_startup=False).listen(self._stop)
+                async with aclosing(self._broker.listen()) as messages:
+                    async for message in messages:  # of each queue as many as it may have unacknowledged
+                        queue, run = self._read(message.data)
+                        self._heard_s[queue] = time.monotonic()
+                        task = asyncio.create_task(self._go_on(run, message.ack))
+                        self._running[task] = queue
+                        task.add_done_callback(self._running.pop)
+                        del message, task  # a thousand may wait here, and each is several kB
             except Exception as error:  # noqa: BLE001 - whatever they raise, messages must be taken once they can be
                 logging.getLogger(__name__).info("The broker is away: %s", error)
             await asyncio.sleep(_PAUSE_S)
+
+    def _read(self, data: bytes) -> tuple[str, str]:
+        """The queue and the run of a message; "" for one that is none of ours."""
+        try:
+            message = self._broker.formatter.loads(data)
+            return str(message.labels["queue_name"]), str(message.args[0])
+        except (ValueError, LookupError):
+            return "", ""
+
+    async def _go_on(self, run: str, acknowledge: Callable[[], Awaitable[None] | None]) -> None:
+        is_done = not run
+        if not is_done:
+            async with self._room:
+                is_done = await self._job(run)
+        if is_done:
+            with suppress(RetinueError):  # the connection was lost: whoever is told again sees what is done
+                await self._ask(maybe_awaitable(acknowledge()))
 
     async def _ask(self, doing: Awaitable[T]) -> T:
         """What `doing` gives, unless the broker is away."""

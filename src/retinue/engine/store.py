@@ -108,6 +108,7 @@ class Store(Protocol):
     Attributes:
         place: Its path or its URL without a password, to name it in an error.
         locks_row: What follows a SELECT to hold its rows until the end of the transaction.
+        in_list: What follows a column that has to be in a list, which is one value: its JSON.
         clock: What a SELECT gives as nanoseconds since 1970, by the one clock of all who use the database.
         host: The name of this machine, where several may use the database; otherwise "".
         watch_s: How often who watches it asks whether it has changed.
@@ -115,6 +116,7 @@ class Store(Protocol):
 
     place: str
     locks_row: str
+    in_list: str
     clock: str
     host: str
     watch_s: float

@@ -5,13 +5,35 @@ from then on entries are dropped. A database that is only away for a while is no
 """
 
 import atexit
+import json
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from time import monotonic
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
-from retinue.engine.store import INSERT_EVENT, INSERT_RUN, Connection, Row, RunTakenOver, Store, StoreLost
+from retinue.contract.event import (
+    KINDS,
+    DelegationFinished,
+    Event,
+    NodeFinished,
+    NodeStarted,
+    QuestionAnswered,
+    QuestionAsked,
+)
+from retinue.engine.event_codec import encode
+from retinue.engine.journal_reader import storable
+from retinue.engine.statistics import facts_row
+from retinue.engine.store import (
+    INSERT_EVENT,
+    INSERT_FACTS,
+    INSERT_RUN,
+    INSERT_TAG,
+    Connection,
+    RunTakenOver,
+    Store,
+    StoreLost,
+)
 from retinue.errors import InternalError, RetinueError, Unavailable
 
 T = TypeVar("T")
@@ -23,8 +45,32 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 """Calls what it is given, now or later."""
 
 
+Statement: TypeAlias = tuple[str, Sequence[object]]
+"""SQL and its values."""
+
 Claim: TypeAlias = tuple[str, int]
 """A top-level run, and the epoch at which this process works on it."""
+
+
+END_RUN: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
+
+
+def rows_of(event: Event) -> tuple[list[Statement], list[Statement]]:
+    """What is inserted for an event, its own row first, and what else changes with it."""
+    body, run, kind = event.body, event.run, KINDS[type(event.body)]
+    row = (run, event.sequence, event.node, event.attempt, kind, event.at_ns, encode(body))
+    rows: list[Statement] = [(INSERT_EVENT, row)]
+    changes: list[Statement] = []
+    if isinstance(body, NodeStarted) and body.agent:
+        rows.append((INSERT_TAG, (run, "agent", storable(body.agent))))
+    elif isinstance(body, QuestionAsked | QuestionAnswered):  # what was said to another of that id is no answer to it
+        name = body.question.id if isinstance(body, QuestionAsked) else body.answer.question_id
+        changes.append(("DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?", (run, storable(name))))
+    elif isinstance(body, NodeFinished | DelegationFinished):
+        rows.append((INSERT_FACTS, facts_row(run, event.sequence, event.node, kind, body.result)))
+        if isinstance(body, NodeFinished) and not event.node:
+            changes += [(END_RUN, (run,)), ("DELETE FROM inbox WHERE run = ?", (run,))]
+    return rows, changes
 
 
 class Entry(NamedTuple):
@@ -33,17 +79,17 @@ class Entry(NamedTuple):
     Attributes:
         run: The top-level run that it belongs to.
         epoch: The epoch at which this process works on that run.
-        rows: Events.
+        rows: What is inserted, and meets no other row.
         start: The row of a run that begins with it.
-        statements: What else is to be done.
+        statements: What else is to be done, in this order, when all rows of the transaction are there.
         then: Called when it is committed; somebody waits for that, so it is written at once.
     """
 
     run: str
     epoch: int
-    rows: Sequence[Row]
+    rows: Sequence[Statement] = ()
     start: Sequence[object] | None = None
-    statements: Sequence[tuple[str, Sequence[object]]] = ()
+    statements: Sequence[Statement] = ()
     then: Then | None = None
 
 
@@ -117,8 +163,10 @@ class Writer:
         """End that."""
         self._watchers = self._watchers - {on_change}
 
-    def call(self, work: Callable[[Connection], T]) -> T:
+    def call(self, work: Callable[[Connection], T], *, claims: str = "") -> T:
         """Do `work` in one transaction after everything appended so far, and wait for what it gives.
+
+        With `claims`, the only run that it locks, it may share the transaction with others.
 
         Raises:
             StoreLost: The database is away, and has been for ten seconds.
@@ -126,7 +174,7 @@ class Writer:
         """
         if self.failure is not None:
             raise self.failure
-        job = _Job(work)
+        job = _Job(work, claims)
         self._submit(cast("_Job[object]", job))
         if self.failure is not None:  # no thread, so it would never be done
             raise self.failure
@@ -220,19 +268,18 @@ class Writer:
             on_change()
 
     def _drain(self) -> None:
-        entries: list[Entry] = []
         while self._pending:
-            item = self._pending.popleft()
-            if isinstance(item, Entry):
-                entries.append(item)
-                continue
-            self._write(entries)
-            entries = []
-            if isinstance(item, _Job):
-                job, failure = cast("_Job[object]", item), self.failure
+            items = [self._pending.popleft() for _ in range(len(self._pending))]
+            entries = [item for item in items if isinstance(item, Entry)]
+            jobs = [cast("_Job[object]", item) for item in items if isinstance(item, _Job)]
+            if self._write_together(entries, [job for job in jobs if job.claims]):
+                jobs = [job for job in jobs if not job.claims]
+            else:
+                self._write(entries)
+            for job in jobs:
                 if not job.taken.acquire(blocking=False):  # nobody waits for it any more
                     continue
-                value: object = None
+                value, failure = None, self.failure
                 try:
                     value = self._store.transact(job.work) if failure is None else None
                 except RetinueError as error:
@@ -240,9 +287,34 @@ class Writer:
                 except Exception as error:  # noqa: BLE001 - the caller waits and must be told; the thread must go on
                     failure = InternalError(f"The history could not be changed: `{type(error).__name__}`: {error}")
                 job.settle(value, failure)
-            else:
-                item()
-        self._write(entries)
+            for item in items:
+                if not isinstance(item, Entry | _Job):
+                    item()
+
+    def _write_together(self, entries: list[Entry], jobs: "list[_Job[object]]") -> bool:
+        """Write and do all in one transaction, entries first; False when something is in the way, so that none is done.
+
+        An entry that came after a job comes before it: who waits for the job has appended nothing since.
+        """
+        if not jobs or len(entries) + len(jobs) == 1 or self.failure is not None:
+            return False
+        waiting_jobs = [job for job in jobs if job.taken.acquire(blocking=False)]
+        waiting_jobs.sort(key=lambda job: job.claims)  # who locks in one order never waits for each other
+        try:
+            losses, values = self._store.transact(
+                lambda connection: (
+                    _write_entries(connection, self._store, entries),
+                    [job.work(connection) for job in waiting_jobs],
+                )
+            )
+        except Exception:  # noqa: BLE001 - whose it is, is found by doing each by itself
+            for job in waiting_jobs:
+                job.taken.release()
+            return False
+        self._report(entries, losses)
+        for job, value in zip(waiting_jobs, values, strict=True):
+            job.settle(value)
+        return True
 
     def _write(self, entries: list[Entry]) -> None:
         if not entries:
@@ -261,6 +333,9 @@ class Writer:
                 self._give_up(error)
             except Exception as error:  # noqa: BLE001 - say a name that is no Unicode; whatever it is, the thread must go on
                 self._give_up(InternalError(f"An event cannot be recorded: `{type(error).__name__}`: {error}"))
+        self._report(entries, losses)
+
+    def _report(self, entries: list[Entry], losses: dict[Claim, RunTakenOver]) -> None:
         for loss in losses.values():
             self._on_failure(loss)
         for entry in entries:
@@ -276,20 +351,29 @@ def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry
     """Write what may be written; gives the runs of which nothing may be, since another process has taken them over."""
     if starts := [entry.start for entry in entries if entry.start is not None]:
         connection.executemany(INSERT_RUN, starts)
-    losses = losses_of(connection, {(entry.run, entry.epoch) for entry in entries}, store.locks_row)
+    losses = losses_of(connection, {(entry.run, entry.epoch) for entry in entries}, store.in_list, store.locks_row)
     own_entries = [entry for entry in entries if (entry.run, entry.epoch) not in losses]
-    connection.executemany(INSERT_EVENT, [row for entry in own_entries for row in entry.rows])
+    rows: dict[str, list[Sequence[object]]] = defaultdict(list)
+    for entry in own_entries:
+        for statement, values in entry.rows:
+            rows[statement].append(values)
+    for statement, values_of_all in rows.items():
+        connection.executemany(statement, values_of_all)
     for entry in own_entries:
         for statement, values in entry.statements:
             connection.execute(statement, values)
     return losses
 
 
-def losses_of(connection: Connection, claims: Collection[Claim], locks_row: str = "") -> dict[Claim, RunTakenOver]:
+def losses_of(
+    connection: Connection, claims: Collection[Claim], in_list: str, locks_row: str = ""
+) -> dict[Claim, RunTakenOver]:
     """Those of `claims` that another process has taken over, with what to say of each."""
-    runs = sorted({run for run, _ in claims})
-    query = f"SELECT run, epoch, owner FROM runs WHERE run IN ({', '.join('?' * len(runs))}) ORDER BY run"  # noqa: S608
-    now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query + locks_row, runs)}
+    if not claims:
+        return {}
+    query = f"SELECT run, epoch, owner FROM runs WHERE run {in_list} ORDER BY run{locks_row}"  # noqa: S608 - ours
+    runs = json.dumps(sorted({run for run, _ in claims}))
+    now = {run: (epoch, owner) for run, epoch, owner in connection.execute(query, (runs,))}
     losses: dict[Claim, RunTakenOver] = {}
     for run, epoch in claims:
         present_epoch, owner = now.get(run, (None, ""))
@@ -306,10 +390,10 @@ def losses_of(connection: Connection, claims: Collection[Claim], locks_row: str 
 
 
 class _Job(Generic[T]):
-    __slots__ = ("_failure", "_value", "done", "taken", "work")
+    __slots__ = ("_failure", "_value", "claims", "done", "taken", "work")
 
-    def __init__(self, work: Callable[[Connection], T]) -> None:
-        self.work = work
+    def __init__(self, work: Callable[[Connection], T], claims: str) -> None:
+        self.work, self.claims = work, claims
         self.done = threading.Event()
         self.taken = threading.Lock()  # by who does it, or by who no longer waits for it
         self._value: T | None = None

@@ -72,6 +72,7 @@ class PostgresStore:
     """
 
     locks_row = " FOR NO KEY UPDATE"
+    in_list = "= ANY(ARRAY(SELECT json_array_elements_text(?::json)))"
     clock = "CAST(extract(epoch FROM clock_timestamp()) * 1000000000 AS bigint)"
     host = platform.node()
     watch_s = 0.02  # nothing is sent for that: a notice has come, or it has not
@@ -122,13 +123,15 @@ class PostgresStore:
                 if status == "in progress":
                     in_doubt.append(doubt)
                     raise self._lost_error()
-            connection.execute("BEGIN")
+            cursor = connection.execute("BEGIN; SELECT pg_current_xact_id()::text")
             try:
+                cursor.nextset()
+                (transaction,) = cursor.fetchone() or ("",)
                 value = work(PostgresConnection(connection))
-                query = "SELECT pg_current_xact_id()::text, pg_notify(%s, '')"
-                (transaction, _) = connection.execute(query, (_SCHEMA,)).fetchone() or ("", None)
                 in_doubt.append((self._server, transaction, value))
-                connection.execute("COMMIT")
+                # Told after it: who has told something holds a lock of all to the end of its transaction, so that two
+                # could never be synced to the disk together.
+                connection.execute(f"COMMIT; NOTIFY {_SCHEMA}")
             except BaseException:
                 with suppress(psycopg.Error):
                     connection.execute("ROLLBACK")

@@ -45,6 +45,7 @@ class SqliteStore:
     """
 
     locks_row = ""  # a transaction that writes has the whole file
+    in_list = "IN (SELECT value FROM json_each(?))"
     clock = "CAST((julianday('now') - 2440587.5) * 86400e9 AS INTEGER)"
     host = ""
     watch_s = 0.05
