@@ -44,7 +44,7 @@ from retinue.orchestration.orchestrator import Orchestrator
 from retinue.orchestration.planning import allocate_models, default_allocator
 from retinue.orchestration.reader.parameters import reader_environment
 from retinue.orchestration.reader.planner import read_words
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 
 _NAME: Final = re.compile(r"[\w./@][\w./@-]*")
 """The name of an agent or a skill: no message looks like one."""

@@ -40,8 +40,7 @@ from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
 from retinue.orchestration.present.explanation import answer_and_explanation, explain, explanation_blocks, outcome_label
 from retinue.orchestration.present.html_page import as_html
 from retinue.orchestration.present.numbers import format_duration, usage_parts
-from retinue.orchestration.run_request import RESERVED
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RESERVED, RUN_AGENT
 
 FailOn: TypeAlias = Literal["failure", "partial"]
 

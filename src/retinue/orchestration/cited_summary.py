@@ -20,8 +20,9 @@ from retinue.contract.sanitize import printable
 from retinue.orchestration.handoff import full_text, one_line, untrusted_block
 from retinue.orchestration.present.blocks import place_of, sanitize_markdown, sources_in
 from retinue.orchestration.reader.text_tokens import FUNCTION_WORDS, word_tokens
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.orchestration.structured_model import StructuredModel
-from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
+from retinue.orchestration.synthesise import FinishedRun
 
 _MAX_PIECES: Final = 240
 _MAX_PER_RESULT: Final = 60

@@ -55,9 +55,9 @@ from retinue.orchestration.recovery import (
     gate_move,
     open_moves,
 )
-from retinue.orchestration.run_request import RESERVED, RUN_PLAN, RunRequest, digests_of
+from retinue.orchestration.run_request import RESERVED, RUN_AGENT, RUN_PLAN, RunRequest, digests_of
 from retinue.orchestration.run_result import PARTS, build_result, with_quorum_warnings
-from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun, has_reports, union
+from retinue.orchestration.synthesise import FinishedRun, has_reports, union
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder, qualify_question, read_answer
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from retinue.orchestration.handoff import one_line, untrusted_block
 from retinue.orchestration.node_context import RunServices
 from retinue.orchestration.reader.model_reader import ModelReader
 from retinue.orchestration.recovery import Abort, Accept, Ask, GiveUp, Move, RecoveryOptions, Reroute
-from retinue.orchestration.run_request import RESERVED
+from retinue.orchestration.run_request import RESERVED, RUN_AGENT
 from retinue.orchestration.structured_model import StructuredModel
-from retinue.orchestration.synthesise import RUN_AGENT, FinishedRun
+from retinue.orchestration.synthesise import FinishedRun
 from retinue.orchestration.task_builder import NodeProgress, TaskBuilder
 
 _SPLIT_TOKENS: Final = 400

@@ -52,8 +52,7 @@ from retinue.orchestration.planning import (
 )
 from retinue.orchestration.rate_limits import RateLimits
 from retinue.orchestration.reader.parameters import ReaderEnvironment, reader_environment
-from retinue.orchestration.run_request import RESERVED, RUN_PLAN, OnUnexpected, RunRequest, digests_of
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RESERVED, RUN_AGENT, RUN_PLAN, OnUnexpected, RunRequest, digests_of
 from retinue.tools.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from retinue.contract.sanitize import check_workspace_path
 from retinue.errors import RetinueError
 from retinue.orchestration.expected_files import ReportCounts, count_report
 from retinue.orchestration.handoff import one_line, untrusted_block
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.orchestration.structured_model import StructuredModel
-from retinue.orchestration.synthesise import RUN_AGENT
 from retinue.tools.workspace import Workspace
 
 _MAX_READ_BYTES: Final = 4 * 2**20

@@ -25,6 +25,9 @@ _SECOND: Final = 1_000_000_000
 RESERVED: Final = "~"
 """Stands between a node and its further steps (`n1~2`), so no node may have it in its id."""
 
+RUN_AGENT: Final = "orchestrator"
+"""Whose name stands on the result of a run."""
+
 OnUnexpected: TypeAlias = Literal["ask", "skip", "abort"]
 
 

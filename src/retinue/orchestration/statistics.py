@@ -20,8 +20,7 @@ from retinue.engine.ids import CHILD
 from retinue.engine.statistics import CallFacts, JournalFacts, RunFacts, UsageFacts
 from retinue.llm.allocation import ModelSpend, TierMix, tier_mixes, tier_of
 from retinue.orchestration.budget import lost_usages
-from retinue.orchestration.run_request import RESERVED
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RESERVED, RUN_AGENT
 
 _DAYS, _WEEKS = 31, 26
 _DAY_NS: Final = 86_400 * 10**9

@@ -23,11 +23,9 @@ from retinue.orchestration.handoff import Savings, full_text
 from retinue.orchestration.planning import planning_of
 from retinue.orchestration.present.blocks import answer_blocks, figures_in, place_of, sanitize_markdown, sources_in
 from retinue.orchestration.present.blocks_markdown import blocks_to_markdown
+from retinue.orchestration.run_request import RUN_AGENT
 
 T = TypeVar("T")
-
-RUN_AGENT: Final = "orchestrator"
-"""Whose name stands on the result of a run."""
 
 EMPTY_ANSWER: Final = "Done: it says nothing more."
 """What stands for an answer that is a word for success alone."""

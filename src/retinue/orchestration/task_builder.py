@@ -22,7 +22,7 @@ from retinue.contract.task import Answer, Budget, Context, ContextLevel, OutputW
 from retinue.contract.tokens import get_counter
 from retinue.errors import InvalidInput, RetinueError
 from retinue.orchestration.handoff import Savings, hand_on
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 
 if TYPE_CHECKING:
     from retinue.orchestration.node_context import RunServices

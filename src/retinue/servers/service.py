@@ -42,7 +42,7 @@ from retinue.errors import AccessDenied, InvalidInput, RetinueError, Unavailable
 from retinue.orchestration.fault_journal import log_faults
 from retinue.orchestration.follow import FollowedEvent, RunCursor, follow_run
 from retinue.orchestration.orchestrator import Orchestrator
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.servers.admission import Admission, Caller
 from retinue.tools.web.url import Guard
 from retinue.tools.workspace import Workspace

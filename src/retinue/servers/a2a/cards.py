@@ -26,7 +26,7 @@ from retinue.dialects.a2a.card import MODES, build_card, split_extension
 from retinue.dialects.a2a.wire import EXTENSION
 from retinue.dialects.losses import own_extras
 from retinue.errors import AccessDenied, InvalidInput
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 
 _LONGEST_PEM: Final = 16_384
 """Bytes."""

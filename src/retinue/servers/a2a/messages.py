@@ -17,7 +17,7 @@ from retinue.dialects.a2a.wire import JSON_TYPE, keeps_digits
 from retinue.dialects.port import ParseContext
 from retinue.engine.base import RunFilter, RunRecord
 from retinue.errors import InvalidInput, RetinueError
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.servers.a2a.cards import input_modes
 from retinue.servers.a2a.errors import Refusal
 from retinue.servers.a2a.tasks import CONTEXT_LABEL, DOOR, MESSAGE_LABEL, context_of

@@ -16,7 +16,7 @@ from retinue.contract.json import JsonObject, JsonValue
 from retinue.contract.model import JsonMapping
 from retinue.dialects import agent_http
 from retinue.errors import InternalError, InvalidInput, Unavailable
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError, error_response, form_of_path
 from retinue.servers.http import runs, tasks

@@ -17,7 +17,7 @@ from retinue.dialects import agent_http, markdown_json, run_agent, task_signal
 from retinue.dialects.port import ParseContext
 from retinue.engine.base import RunRecord
 from retinue.errors import InvalidInput
-from retinue.orchestration.synthesise import RUN_AGENT
+from retinue.orchestration.run_request import RUN_AGENT
 from retinue.servers.admission import Caller
 from retinue.servers.errors import JSON, HttpError
 from retinue.servers.http.answers import DOOR, TaskAnswer, is_deferred, json_body, read_json, wait_for_result
