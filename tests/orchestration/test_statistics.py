@@ -24,7 +24,7 @@ def run(name: str, day: int = 0, outcome: Outcome = "success", **facts: object) 
 
 
 def call(
-    name: str, agent: str = "writer", outcome: Outcome = "success", *spent: UsageFacts, **facts: object
+    name: str, agent: str = "writer", outcome: Outcome | None = "success", *spent: UsageFacts, **facts: object
 ) -> CallFacts:
     return CallFacts(name, "n1", agent, "work", outcome, used=spent, **{"duration_ns": 10**9, **facts})  # type: ignore[arg-type]
 
@@ -40,6 +40,8 @@ def test_success_counts_whole_answers_among_calls_that_nobody_stopped() -> None:
     assert (writer.calls, writer.success, writer.partial, writer.canceled) == (4, 1, 1, 1)
     assert writer.success_rate == pytest.approx(1 / 3)
     assert added([run("r")], [call("r", "writer", "canceled")]).agents[0].success_rate is None
+    (chief,) = added([run("r")], [call("r", "chief", None), call("r", "chief")]).agents  # who first gave a plan
+    assert (chief.calls, chief.open, chief.success_rate) == (2, 1, 1.0)
 
 
 @pytest.mark.requirement("P21")

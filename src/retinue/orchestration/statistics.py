@@ -32,6 +32,7 @@ class Tally:
 
     Attributes:
         canceled: Calls that somebody stopped; they count neither as success nor as failure.
+        open: Calls that gave a question, or a plan for others, and no outcome; nor do they.
         durations_ns: Of each call that was timed.
         tokens: In and out together, of the calls that counted them; None when none did.
         usd: US dollars, of whatever has a known price; None when nothing has.
@@ -45,6 +46,7 @@ class Tally:
     success: int = 0
     partial: int = 0
     canceled: int = 0
+    open: int = 0
     retries: int = 0
     durations_ns: list[int] = field(default_factory=list[int])
     tokens: int | None = None
@@ -56,8 +58,8 @@ class Tally:
 
     @property
     def success_rate(self) -> float | None:
-        """Whole answers among the calls that nobody stopped; None when there was none."""
-        completed = self.calls - self.canceled
+        """Whole answers among the calls that had an outcome and that nobody stopped; None when there was none."""
+        completed = self.calls - self.canceled - self.open
         return self.success / completed if completed else None
 
     @property
@@ -73,6 +75,7 @@ class Tally:
             "success": self.success,
             "partial": self.partial,
             "canceled": self.canceled,
+            "open": self.open or None,
             "success_rate": self.success_rate,
             "retries": self.retries,
             "median_ns": self.median_ns,
@@ -92,6 +95,7 @@ class Tally:
         self.success += outcome == "success"
         self.partial += outcome == "partial"
         self.canceled += outcome == "canceled"
+        self.open += outcome is None
         if duration_ns is not None:
             self.durations_ns.append(duration_ns)
         for each in used:
