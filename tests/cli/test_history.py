@@ -4,7 +4,9 @@ import json
 import logging
 import os
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +328,8 @@ def test_a_bundle_brings_a_run_into_another_history_and_back(
         "runs": 2,
         "events": len(before["events"]),
     }
+    with closing(sqlite3.connect(tmp_path / "other" / "journal.sqlite3")) as connection:
+        assert connection.execute("SELECT DISTINCT status FROM runs").fetchall() == [("ended",)]
     after = retinue("runs", "export").data
     assert after["events"] == before["events"]
     assert after["faults"] == before["faults"]

@@ -134,7 +134,7 @@ class Journal:
             if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
                 query = "SELECT started_ns FROM runs WHERE run = ?"
                 return bool(before) and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
-            for statement, values in entry.rows:
+            for statement, values in (*entry.rows, *entry.statements):
                 connection.execute(statement, values)
             return True
 
