@@ -231,7 +231,9 @@ class _QueueWorker:
                     on_close="hand_over",
                 )
                 orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
-        if changed := await orchestrator.changed(run):
+        # One that is new has no child runs.
+        changed = await orchestrator.changed(run) if history.events else orchestrator.changed_since(history.payload)
+        if changed:
             raise Unavailable(
                 f"{', '.join(f'`{name}`' for name in changed)} changed, or went, since this run began.",
                 hint=f"Continue with what is there now: retinue runs resume {run} --accept-changes",

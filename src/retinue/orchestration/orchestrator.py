@@ -291,6 +291,16 @@ class Orchestrator:
         """
         return RunRequest.read(await self.engine.payload(run)).task
 
+    def changed_since(self, payload: JsonMapping) -> list[str]:
+        """The agents that are not defined any more as they were when a run was started with `payload`.
+
+        Raises:
+            InvalidInput: It is not what a run of a plan is started with.
+        """
+        before = RunRequest.read(payload).definitions
+        now = digests_of(before, self._definition_of)
+        return [name for name, digest in before.items() if now.get(name) != digest]
+
     async def changed(self, run: str) -> list[str]:
         """The agents of a run and of its child runs that are not defined any more as they were when it began.
 
@@ -301,13 +311,11 @@ class Orchestrator:
         names, runs = dict[str, None](), [run]
         for each in runs:
             try:
-                before = RunRequest.read(await self.engine.payload(each)).definitions
+                names |= dict.fromkeys(self.changed_since(await self.engine.payload(each)))
             except UnknownName:
                 if each == run:
                     raise
                 continue  # a child run that had not been started yet
-            now = digests_of(before, self._definition_of)
-            names |= dict.fromkeys(name for name, digest in before.items() if now.get(name) != digest)
             events = [event async for event in self.engine.events(each, follow=False)]
             runs += dict.fromkeys(f"{each}{CHILD}{event.node}" for event in events if starts_child(event))
         return list(names)
