@@ -54,8 +54,8 @@ class OptionChooser:
             return orchestrator.plan(goal)
         ask = None if self.silent or not is_interactive() else TerminalAnswerer(nullcontext)
         reader = replace(orchestrator, model=self.project.default_tier("small"))
-        tell = None if self.silent else tell_message
-        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask, tell=tell)
+        on_message = None if self.silent else tell_message
+        return await reader.plan_goal(goal, budget=budget, by=by, ask=ask, on_message=on_message)
 
     async def with_option(self, plan: Plan) -> Plan:
         """`plan`, done the way that is chosen; as it is where nobody in it asks a model."""

@@ -229,7 +229,7 @@ def plan_of(goal: str, project: Project, *, level: ContextLevel | None = None) -
     if by == "rules" or (by == "auto" and not project.models.configured):
         return with_context_level(orchestrator.plan(goal), level, remote=project.remote_agents)
     budget = budget_of(project.settings, Bounds())
-    plan = watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by, tell=tell_message))
+    plan = watchdog.run(orchestrator.plan_goal(goal, budget=budget, by=by, on_message=tell_message))
     return with_context_level(plan, level, remote=project.remote_agents)
 
 

@@ -301,8 +301,8 @@ class InProcessEngine:
 
     async def _end_dead(self, run: str, result: Result) -> None:
         history, _ = await self._taken_over(run, unless_ended=True)
-        told = (await self._ask_journal(lambda journal: journal.facts(run=run))).told
-        usage = Usage.total(event.body.usage for event in told if isinstance(event.body, UsageReported))
+        facts = await self._ask_journal(lambda journal: journal.facts(run=run))
+        usage = Usage.total(event.body.usage for event in facts.usage_events if isinstance(event.body, UsageReported))
         self._end(self._live(history), result.model_copy(update={"usage": usage}))
 
     async def list(self, *, limit: int = 50, where: RunFilter = EVERY_RUN) -> Sequence[RunRecord]:

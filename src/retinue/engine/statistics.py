@@ -137,15 +137,15 @@ class JournalFacts:
         calls: Their calls.
         unfinished: Runs that have not ended.
         damaged: Records that cannot be read.
-        told: Of runs that were interrupted, or in which a step was stopped: what was spent there and when what began
-            and ended, run by run in order. It tells what killed and stopped attempts spent, which no result says.
+        usage_events: Of runs that were interrupted, or in which a step was stopped: what was spent there, and when what
+            began and ended, run by run in order. They tell what killed and stopped attempts spent; no result does.
     """
 
     runs: tuple[RunFacts, ...] = ()
     calls: tuple[CallFacts, ...] = ()
     unfinished: int = 0
     damaged: int = 0
-    told: tuple[Event, ...] = ()
+    usage_events: tuple[Event, ...] = ()
 
 
 def facts_row(run: str, sequence: int, node: str, kind: str, result: Result | None) -> tuple[object, ...]:
@@ -238,11 +238,11 @@ def read_facts(
             )
     ended_runs = tuple(ends[root] for root in starts if root in ends)
     calls = [call for call in calls if call.run.partition(CHILD)[0] in ends]
-    told = tuple(_told_events(connection.execute(_TOLD.format(condition), values)))
-    return JournalFacts(ended_runs, tuple(calls), len(starts) - len(ended_runs), damaged, told)
+    usage_events = tuple(_usage_events(connection.execute(_USAGE_EVENTS.format(condition), values)))
+    return JournalFacts(ended_runs, tuple(calls), len(starts) - len(ended_runs), damaged, usage_events)
 
 
-def _told_events(rows: Iterable[Sequence[Any]]) -> Iterator[Event]:
+def _usage_events(rows: Iterable[Sequence[Any]]) -> Iterator[Event]:
     """The events in `rows` of runs in which something was spent; a run that was edited into nonsense is left out."""
     for run, group in groupby(rows, key=itemgetter(0)):
         facts = list(group)
@@ -257,7 +257,7 @@ _FACTS: Final = (
     "SELECT facts.run, facts.child, facts.node, facts.kind = 'delegated', facts.body"
     " FROM runs JOIN facts ON facts.run = runs.run"
 )
-_TOLD: Final = (
+_USAGE_EVENTS: Final = (
     "WITH RECURSIVE families (run) AS (SELECT run FROM runs WHERE {} AND (epoch > 1 OR EXISTS (SELECT 1 FROM facts"
     """ WHERE facts.run = runs.run AND facts.node <> '' AND facts.body LIKE '%"canceled"%'))"""
     " UNION ALL SELECT runs.run FROM families JOIN runs ON runs.parent = families.run)"

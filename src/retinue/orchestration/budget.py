@@ -170,12 +170,12 @@ def lost_usages(events: Iterable[Event]) -> list[tuple[str, str, Usage]]:
     Each with its node and its agent, "" for a step of the orchestrator itself; agents that others asked inside their
     step are named in the usage.
     """
-    lost: list[tuple[str, str, Usage]] = []
-    told: dict[str, Usage] = {}
+    losses: list[tuple[str, str, Usage]] = []
+    reports: dict[str, Usage] = {}
     agents: dict[str, str] = {}
 
     def lose(nodes: Iterable[str]) -> None:
-        lost.extend((node, agents.get(node, ""), told.pop(node)) for node in nodes if node in told)
+        losses.extend((node, agents.get(node, ""), reports.pop(node)) for node in nodes if node in reports)
 
     for event in events:
         node = event.node.partition(RESERVED)[0] or event.node
@@ -183,17 +183,17 @@ def lost_usages(events: Iterable[Event]) -> list[tuple[str, str, Usage]]:
             case NodeStarted(agent) if agent:  # the first is its own, those behind it are asked by that one
                 agents.setdefault(node, agent)
             case UsageReported(usage) if node:  # what planning took is charged apart
-                told[node] = Usage.total((told.get(node), usage)) or usage
+                reports[node] = Usage.total((reports.get(node), usage)) or usage
             case NodeFinished(result) if event.node:
                 lose([node] if result.usage is None else ())
-                told.pop(node, None)
+                reports.pop(node, None)
                 agents.pop(node, None)
             case Decision(move) if move == GO_ON:  # nothing that was under way before this came to a result
-                lose(tuple(told))
+                lose(tuple(reports))
             case _:
                 pass
-    lose(tuple(told))
-    return lost
+    lose(tuple(reports))
+    return losses
 
 
 @dataclass(slots=True)

@@ -123,7 +123,7 @@ class Orchestrator:
         by: PlannerChoice = "auto",
         ask: Answerer | None = None,
         history: Sequence[str] = (),
-        tell: Callable[[Body], None] | None = None,
+        on_message: Callable[[Body], None] | None = None,
     ) -> Plan:
         """What would be done for `goal`, planned with a model (B19, P20).
 
@@ -136,7 +136,7 @@ class Orchestrator:
             ask: Puts a question to the person when the goal cannot be understood; without it the plan holds the
                 question.
             history: What was said before, the oldest first, as `role: text`: for the model, not for the rules.
-            tell: Hears a `Message` when the model's rate limit has to be waited for: there is no run yet to tell of it.
+            on_message: Hears a `Message` when the model's rate limit has to be waited for: there is no run yet to tell.
 
         Raises:
             InvalidInput: The goal is empty, too long, or holds control characters.
@@ -147,7 +147,7 @@ class Orchestrator:
         thinking = harder(self.thinking, mode)
         model = None
         if by != "rules":
-            model = self._planning_model(budget or Budget(), thinking, required=by == "model", tell=tell)
+            model = self._planning_model(budget or Budget(), thinking, required=by == "model", on_message=on_message)
         if model is None:
             return self.plan(goal)
         if isinstance(model, str):
@@ -480,7 +480,7 @@ class Orchestrator:
         return None
 
     def _planning_model(
-        self, budget: Budget, thinking: Thinking | None, *, required: bool, tell: Callable[[Body], None] | None
+        self, budget: Budget, thinking: Thinking | None, *, required: bool, on_message: Callable[[Body], None] | None
     ) -> "StructuredModel | str | None":
         """The model that plans, within the budget; None when none is configured, or why the one that is cannot."""
         models = self.models
@@ -498,7 +498,7 @@ class Orchestrator:
 
         tokens = None if budget.tokens is None else orchestrator_share(budget.tokens)
         tracker = BudgetTracker(tokens=tokens, usd=budget.cost_usd, name="orchestrator")
-        tracker.before_request = partial(self.rate_limits.wait_for_model, tell or (lambda _: None))
+        tracker.before_request = partial(self.rate_limits.wait_for_model, on_message or (lambda _: None))
         clock = REAL.stopwatch()
         deadline_ns = None if budget.timeout_s is None else clock() + int(budget.timeout_s * 1_000_000_000)
         return StructuredModel(model, tracker, deadline_ns, thinking, clock)

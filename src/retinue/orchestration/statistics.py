@@ -221,8 +221,8 @@ def with_lost_usage(facts: JournalFacts) -> JournalFacts:
         (call.run, call.node.partition(RESERVED)[0] or call.node, call.agent): place for place, call in enumerate(calls)
     }
     ended_runs = {run.run for run in facts.runs}
-    told = (event for event in facts.told if event.run.partition(CHILD)[0] in ended_runs)
-    for run, events in groupby(told, key=attrgetter("run")):
+    usage_events = (event for event in facts.usage_events if event.run.partition(CHILD)[0] in ended_runs)
+    for run, events in groupby(usage_events, key=attrgetter("run")):
         for node, agent, usage in lost_usages(events):
             by_agent: dict[str, list[UsageFacts]] = defaultdict(list)
             for part in usage.split():
@@ -234,7 +234,7 @@ def with_lost_usage(facts: JournalFacts) -> JournalFacts:
                 if place == len(calls):
                     calls.append(CallFacts(run, node, name, "", "canceled", inside=name not in {agent, RUN_AGENT}))
                 calls[place] = replace(calls[place], used=(*calls[place].used, UsageFacts(parts=tuple(parts))))
-    return replace(facts, calls=tuple(calls), told=())
+    return replace(facts, calls=tuple(calls), usage_events=())
 
 
 def _root(call: CallFacts) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from time import time
 from typing import IO, Any, Final, TypeVar, cast
 
@@ -56,6 +57,7 @@ class SqliteStore:
         self._writing: sqlite3.Connection | None = None
         self._reading: sqlite3.Connection | None = None
         self._owner: Owner | None = None
+        self._making = Lock()
         self._version = 0
 
     def exists(self) -> bool:
@@ -132,11 +134,12 @@ class SqliteStore:
 
     def owner(self) -> str:
         """See `Store`."""
-        if self._owner is None:
-            # Without a lock file the run counts as stalled, which is the truth once the file system fails.
-            with suppress(OSError):
-                self._owner = Owner(self._folder)
-        return self._owner.name if self._owner else ""
+        with self._making:  # several threads may ask at once
+            if self._owner is None:
+                # Without a lock file the run counts as stalled, which is the truth once the file system fails.
+                with suppress(OSError):
+                    self._owner = Owner(self._folder)
+            return self._owner.name if self._owner else ""
 
     def is_alive(self, owner: str, _connection: Connection, /) -> bool:
         """See `Store`."""
