@@ -105,7 +105,8 @@ class RunNode:
         decisions: What was decided about it on the way.
         children: The delegations of the plan that it answered with.
         is_reused: Its result is from before: a resumed run did not run it again.
-        earlier_end: How and when it ended before it began again; what it asks then may be answered already.
+        earlier_end: How and when it ended before it began again.
+        answered_ids: The questions that it has been answered: it may ask them again when it is run again.
     """
 
     id: str
@@ -121,6 +122,7 @@ class RunNode:
     decisions: list[Decision] = field(default_factory=list[Decision])
     is_reused: bool = False
     earlier_end: tuple[NodeState, int | None] | None = None
+    answered_ids: set[str] = field(default_factory=set[str])
     children: "list[RunNode]" = field(default_factory=list["RunNode"])
 
     @property
@@ -228,7 +230,8 @@ class RunNodes:
             case QuestionAsked(question):
                 self._questions.add((event.run, event.node))
                 node.state, node.note = "asking", question.text
-            case QuestionAnswered():
+            case QuestionAnswered(answer):
+                node.answered_ids.add(answer.question_id)
                 node.state, node.note = "working", ""
             case Decision(move, reason) as body:
                 node.decisions.append(body)
@@ -256,10 +259,11 @@ class RunNodes:
             node.children = [RunNode(name, agent, skill, title) for name, agent, skill, title in texts]
             return
         node.ended_ns = event.at_ns
-        if result.lifecycle == "input_required" and node.earlier_end is not None:
-            node.state, node.ended_ns = node.earlier_end
-            return
         if result.lifecycle == "input_required":
+            is_answered = node.answered_ids.issuperset(question.id for question in result.questions)
+            if is_answered and node.earlier_end is not None:
+                node.state, node.ended_ns = node.earlier_end
+                return
             node.state = "asking"
             node.note = result.questions[0].text if result.questions else ""
             return
