@@ -48,7 +48,8 @@ JOURNALED: Final = Subject("retinue, with its journal", "retinue_agents", argume
 DBOS: Final = Subject("dbos", "dbos_workflow", "peers-dbos")
 KEEPING_PEERS: Final = (
     Subject("langgraph, with its SQLite checkpointer", "langgraph_graph", "peers-langgraph", ("--journal",)),
-    Subject("pydantic-ai on DBOS", "pydantic_ai_dbos", "peers-pydantic-ai"),
+    Subject("pydantic-ai on DBOS", "pydantic_ai_dbos", "peers-pydantic-ai", ("--wal",)),
+    Subject("dbos, in WAL mode", "dbos_workflow", "peers-dbos", ("--wal",)),
 )
 """Those that keep a history, on SQLite."""
 PEERS: Final = (

@@ -1,7 +1,7 @@
 """DBOS: one workflow of durable steps at once; values are JSON.
 
-On PostgreSQL when its URL is given, else on SQLite in WAL mode, which it does not set itself. Each step draws its
-number before the first of them starts, so that a replay finds them again.
+On PostgreSQL when its URL is given, else on SQLite as it opens it; with `--wal` in WAL mode, which it does not set
+itself. Each step draws its number before the first of them starts, so that a replay finds them again.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ def prepare(branches: int) -> Once:
 def serve_durably(prepare: Prepare, serializer: Serializer | None = None) -> None:
     """Serve while DBOS runs; without a serializer it takes its own."""
     with tempfile.TemporaryDirectory() as folder:
-        url = sys.argv[1] if len(sys.argv) > 1 else f"sqlite:///{folder}/dbos.db"
-        if url.startswith("sqlite"):
+        url = next((each for each in sys.argv[1:] if each != "--wal"), f"sqlite:///{folder}/dbos.db")
+        if "--wal" in sys.argv:
             with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
         config: Any = {"name": "bench", "system_database_url": url, "serializer": serializer, "log_level": "ERROR"}

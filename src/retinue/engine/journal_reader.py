@@ -133,8 +133,9 @@ class JournalReader:
         )
         values: list[object] = [*places, RUN_FORMAT, unsent_ns]
         if not on_any_host:
-            query += " AND NOT EXISTS (SELECT 1 FROM tags WHERE run = runs.run AND name = 'host' AND value <> ?)"
-            values.append(self._store.host)
+            # Looked up for each row: a join would read all tags.
+            query += " AND coalesce((SELECT value FROM tags WHERE run = runs.run AND name = 'host'), ?) = ?"
+            values += [self._store.host] * 2
         query += " ORDER BY started_ns, run"
         rows = self._rows(f"{query} LIMIT {limit:d}", "queued", *values)
         working = self._rows(query, "working", *values)
