@@ -53,6 +53,10 @@ async def sleeper(number: int) -> dict[str, int]:
 _LIMIT_S: Final = 120
 _PAUSE_S: Final = 0.02
 _AT_WORK: Final = "SELECT owner FROM runs JOIN events USING (run) WHERE status = 'working' AND node = 'n1'"
+_RELEASE: Final = (
+    "WITH held AS (SELECT run FROM runs WHERE status = 'input_required' ORDER BY run FOR UPDATE)"
+    " UPDATE runs SET status = 'queued' FROM held WHERE runs.run = held.run"
+)
 _ENDS: Final = "SELECT at_ns FROM events WHERE kind = 'finished' AND node = '' AND at_ns > %s ORDER BY at_ns"
 
 
@@ -137,7 +141,7 @@ class Site:
     def _release(self, runs: int, look: Callable[[], None] = lambda: None) -> Sequence[int]:
         """Let the workers have the runs; with `runs`, when each of them has ended."""
         released_ns = time.time_ns()
-        self._database.execute("UPDATE runs SET status = 'queued' WHERE status = 'input_required'")
+        self._database.execute(_RELEASE)  # locked in the order in which the workers lock
         self._database.execute("NOTIFY retinue")
         if not runs:
             return ()
