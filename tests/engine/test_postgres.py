@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 import pytest
@@ -26,10 +26,10 @@ from retinue.engine.base import RunFilter, WorkflowScope
 from retinue.engine.blocking import in_thread
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
-from retinue.engine.journal_reader import Mail
+from retinue.engine.journal_reader import JournalReader, Mail
 from retinue.engine.run_history import RunHistory
 from retinue.engine.statistics import Rating
-from retinue.engine.store import RunTakenOver, StoreLost
+from retinue.engine.store import Cursor, RunTakenOver, StoreLost
 from retinue.engine.stores import postgres as store
 from retinue.errors import AccessDenied, InvalidInput, NotInstalled, RetinueError, Unavailable
 from tests.engine.flows import result
@@ -350,6 +350,32 @@ def test_who_only_loses_its_connection_keeps_its_runs_and_who_dies_loses_them(ur
                 await engine.cancel(run)
 
     asyncio.run(main())
+
+
+class Explained(store.PostgresConnection):
+    """A connection that has the server say how it goes about each query."""
+
+    plans: list[str]
+
+    def execute(self, query: str, values: Any = (), /) -> Cursor:
+        self.plans += [row for (row,) in super().execute(f"EXPLAIN {query}", values)]
+        return super().execute(query, values)
+
+
+def test_the_queue_is_read_without_reading_what_other_runs_are_found_by(url: str) -> None:
+    with Journal(url) as journal, psycopg.connect(url, autocommit=True) as connection:
+        for number in range(300):
+            queued = history(f"run{number:03}")
+            queued.place = "shop"
+            assert journal.begin_once(queued, queued=True)
+        connection.execute("INSERT INTO tags SELECT 'x' || n, 'host', 'build-3' FROM generate_series(1, 50000) AS n")
+        connection.execute("ANALYZE")
+        explained = Explained(connection)
+        explained.plans = []
+        assert len(JournalReader(explained, store.PostgresStore(url)).to_do(["shop"], 32)) == 32
+    plan = "\n".join(explained.plans)
+    assert "tags_pkey on tags" in plan
+    assert "Join" not in plan
 
 
 def test_who_closes_its_journal_has_left_its_runs_and_did_not_die_at_them(url: str) -> None:

@@ -12,13 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Self, TypeAlias, TypeVar
 
-from retinue.contract.event import (
-    KINDS,
-    Body,
-    Event,
-    NodeFinished,
-    QuestionAnswered,
-)
+from retinue.contract.event import KINDS, Body, Event, NodeFinished, QuestionAnswered
 from retinue.contract.result import Result
 from retinue.contract.task import Answer
 from retinue.engine.base import EVERY_RUN, PendingQuestion, RunFilter, RunRecord
