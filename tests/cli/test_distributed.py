@@ -390,3 +390,30 @@ def test_a_worker_outlives_a_database_that_is_away_for_long(site: Path, retinue:
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
         assert "is away" in (process.stderr.read() if process.stderr else "")
+
+
+def test_a_worker_of_several_folders_runs_no_more_at_once_than_it_may(broker: RabbitMQ, tmp_path: Path) -> None:
+    places, heard = [str(tmp_path / name) for name in "ab"], list[str]()
+
+    async def main() -> None:
+        gate, both = asyncio.Event(), asyncio.Event()
+
+        async def job(run: str) -> bool:
+            heard.append(run)
+            if len(heard) == len(places):
+                both.set()
+            await gate.wait()
+            return True
+
+        dispatch = RabbitDispatch(broker.url, places, at_once=1, per_place=1)
+        await dispatch.open(job)
+        for place in places:
+            await dispatch.send(f"01{Path(place).name}", place)
+        await asyncio.sleep(1)
+        assert len(heard) == 1
+        gate.set()
+        await asyncio.wait_for(both.wait(), 20)
+        await dispatch.close()
+
+    asyncio.run(main())
+    assert sorted(heard) == ["01a", "01b"]
