@@ -59,8 +59,8 @@ def test_each_of_our_own_doors_is_found_and_comes_out_clean(ours: Callable[..., 
 
 @pytest.mark.slow
 def test_our_own_server_does_not_give_in(ours: Callable[..., Said], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(our_server, "REQUEST_S", 1)
-    said = ours("--hostile", "--yes", "--dialect=mcp", "--timeout=2", "--json")
+    monkeypatch.setattr(our_server, "REQUEST_S", 3)
+    said = ours("--hostile", "--yes", "--dialect=mcp", "--timeout=4", "--json")
     (report,) = (each for each in said.data["reports"] if each["dialect"] == "hostile")
     assert {each["id"]: each["wrong"] for each in report["requirements"] if each["outcome"] != "passed"} == {}
 
