@@ -9,15 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AbstractContextManager, asynccontextmanager, closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import retinue.cli.worker as cli_worker
 from retinue.agents.registry import Registry
 from retinue.agents.trust import TrustStore
+from retinue.cli.session import open_engine
 from retinue.contract.plan import Delegation, Plan
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
@@ -525,6 +528,45 @@ def test_what_cannot_be_run_any_more_ends_and_says_how_to_go_on(site: Path, reti
     assert (shown["outcome"], shown["result"]["fault"]["code"]) == ("failed", "unavailable")
     assert f"retinue runs resume {run}" in shown["result"]["fault"]["hint"]
     assert calls(site) == []
+
+
+def test_a_worker_runs_agents_as_they_are_and_not_as_they_were_when_it_began(site: Path, retinue: Give) -> None:
+    file, trust = site / ".retinue" / "agents" / "site.py", TrustStore(Path(os.environ["RETINUE_STATE_DIR"]))
+    (site / "tiles").touch()
+    changes = (("", "", "forty"), ("forty", "fifty", "fifty"), ("Lays bricks.", "Builds walls.", "fifty"))
+    with worker(site) as process:
+        for before, after, number in changes:
+            file.write_text(file.read_text().replace(before, after), encoding="utf-8")
+            trust.trust(site)
+            run = retinue("run", "--detach", "--plan", "house.json").out.strip()
+            assert retinue("runs", "follow", run).code == 0
+            answer = json.loads(retinue("runs", "show", run, "--json").out)["result"]["content"]
+            assert f"a wall of {number} bricks" in answer
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_a_worker_keeps_the_agents_of_few_commands_that_no_run_has(
+    site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site / "tiles").touch()
+    opened, most = set[object](), 0
+
+    @asynccontextmanager
+    async def counted(*words: Any, **more: Any) -> AsyncGenerator[Orchestrator]:
+        nonlocal most
+        async with open_engine(*words, **more) as orchestrator:
+            opened.add(orchestrator)
+            most = max(most, len(opened))
+            yield orchestrator
+        opened.remove(orchestrator)
+
+    monkeypatch.setattr(cli_worker, "open_engine", counted)
+    monkeypatch.setattr(cli_worker, "_MOST_IDLE", 1)
+    for level in ("strict", "standard", "lenient"):
+        retinue("run", "--detach", "--plan", "house.json", "--level", level)
+    assert retinue("worker", "--burst", "--at-once", "1").code == 0
+    assert (len(calls(site)), most, len(opened)) == (6, 2, 0)
 
 
 def test_a_run_is_taken_only_on_the_machine_that_has_its_folder_unless_the_machines_share_it(

@@ -44,9 +44,11 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_two_processes_keep_a_limit_together(place: str) -> None:
-    command = [sys.executable, "-c", GREEDY, place]
+    def numbers(_: int) -> str:
+        return subprocess.check_output([sys.executable, "-c", GREEDY, place], text=True, timeout=60)
+
     with ThreadPoolExecutor() as pool:
-        outputs = list(pool.map(lambda _: subprocess.check_output(command, text=True, timeout=60), range(2)))
+        outputs = list(pool.map(numbers, range(2)))
     reports = [[int(word) for word in output.split()] for output in outputs]
     firsts, lasts, counts = zip(*reports, strict=True)
     assert sum(counts) <= 20 + 20 * (max(lasts) - min(firsts)) / 1e9

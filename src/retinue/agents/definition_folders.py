@@ -7,6 +7,7 @@ followed.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -150,6 +151,23 @@ def _scan(folder: Path) -> tuple[list[os.DirEntry[str]], Problem | None]:
     except OSError as error:
         message = f"The folder cannot be read: {error.strerror}."
         return [], Problem("unreadable", message, "Make it readable, or move it elsewhere.")
+
+
+def stamps(root: Path, *others: Path) -> frozenset[tuple[Path, int, int]]:
+    """Which files say what agents there are, and when each was changed. None of them is read.
+
+    Args:
+        root: A project; its files of settings count.
+        others: Further files.
+    """
+    settings = (root / name for name in (".mcp.json", "retinue.toml", "pyproject.toml"))
+    places = [place for place in PLACES if (root / place.folder).exists()]
+    states = set[tuple[Path, int, int]]()
+    for path in (*others, *settings, *(path for place in places for path, _ in files_in(root, place))):
+        with suppress(OSError):
+            status = path.stat()
+            states.add((path, status.st_mtime_ns, status.st_size))
+    return frozenset(states)
 
 
 def files_beside(path: Path) -> tuple[str, ...]:

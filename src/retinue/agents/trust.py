@@ -41,11 +41,14 @@ class TrustStore:
 
     Args:
         state: The user's state directory; made when something is first written.
+
+    Attributes:
+        path: Its file.
     """
 
     def __init__(self, state: Path) -> None:
-        empty = _Store(format=1, folders={})
-        self._file = PrivateFile(state / "trust.json", empty, name="trust store", command="retinue trust")
+        empty, self.path = _Store(format=1, folders={}), state / "trust.json"
+        self._file = PrivateFile(self.path, empty, name="trust store", command="retinue trust")
 
     @property
     def problem(self) -> RetinueError | None:

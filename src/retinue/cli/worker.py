@@ -7,10 +7,14 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from retinue.agents import definition_folders
+from retinue.agents.trust import TrustStore
+from retinue.cli import user_paths
 from retinue.cli.fault_log import fault_log
 from retinue.cli.output import echo_err, plural, safe
 from retinue.cli.recorded_run import open_journal, plan_in
@@ -35,6 +39,8 @@ _SEND_AGAIN_NS: Final = 5_000_000_000
 _MOST_DEATHS: Final = 5
 _HEAD: Final = 8
 """From how many runs in the queue, for each that there is room for, a worker takes its next."""
+_MOST_IDLE: Final = 8
+"""Of so many folders, with their options, a worker keeps the agents though no run has them."""
 
 
 def work(
@@ -56,6 +62,15 @@ def work(
         asyncio.run(worker.work(url, grace, burst=burst))
 
 
+@dataclass(slots=True)
+class _Opened:
+    """The agents of a folder, as a command with these options sees them, and the runs that have them."""
+
+    orchestrator: Orchestrator
+    stack: contextlib.AsyncExitStack
+    runs: set[str] = field(default_factory=set)
+
+
 class _QueueWorker:
     """Takes runs of `places`: from a broker's messages, or without one from the journal itself."""
 
@@ -68,7 +83,7 @@ class _QueueWorker:
         self._trouble, self._asked_s = "", 0.0
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
-        self._orchestrators: dict[Invocation, Orchestrator] = {}
+        self._opened: dict[tuple[str, str, object], _Opened] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
         self._failure: RetinueError | None = None
@@ -198,6 +213,8 @@ class _QueueWorker:
 
     def _on_done(self, run: str, place: str) -> None:
         del self._tasks[run]
+        for opened in self._opened.values():
+            opened.runs.discard(run)
         self._working[place] -= 1
         self._wake.set()
 
@@ -215,22 +232,7 @@ class _QueueWorker:
                 hint=f"See what it did last: retinue runs show {run} --events",
             )
         plan = plan_in(history.payload, run)
-        options = (invocation_in(plan) or Invocation()).model_copy(update={"verb": "", "workspace": history.place})
-        key = Invocation.model_validate(options.model_dump())
-        async with self._opening:
-            if (orchestrator := self._orchestrators.get(key)) is None:
-                project = open_again(options, Path(history.place), quiet=True, as_json=False)
-                opened = open_engine(
-                    project,
-                    project.workspace,
-                    journal=journal,
-                    model=project.default_tier("medium"),
-                    place=history.place,
-                    waits_for_answers=True,
-                    parks=True,
-                    on_close="hand_over",
-                )
-                orchestrator = self._orchestrators[key] = await self._stack.enter_async_context(opened)
+        orchestrator = await self._open(run, history.place, invocation_in(plan) or Invocation())
         # One that is new has no child runs.
         changed = await orchestrator.changed(run) if history.events else orchestrator.changed_since(history.payload)
         if changed:
@@ -239,6 +241,34 @@ class _QueueWorker:
                 hint=f"Continue with what is there now: retinue runs resume {run} --accept-changes",
             )
         return orchestrator
+
+    async def _open(self, run: str, place: str, options: Invocation) -> Orchestrator:
+        """What `run` is to run with: the agents that its folder has now."""
+        others = (user_paths.user_config_file(), TrustStore(user_paths.state_dir()).path)
+        stamps = await in_thread(definition_folders.stamps, Path(place), *others)
+        key = (place, options.model_dump_json(exclude={"verb", "workspace"}), stamps)
+        async with self._opening:
+            opened = self._opened.pop(key, None)
+            idle = [key for key, each in self._opened.items() if not each.runs]
+            for old in {*idle[:-_MOST_IDLE], *(key for key in idle if key[0] == place and key[2] != stamps)}:
+                await self._opened.pop(old).stack.aclose()
+            if opened is None:
+                project = open_again(options, Path(place), quiet=True, as_json=False)
+                engine = open_engine(
+                    project,
+                    project.workspace,
+                    journal=self._journal,
+                    model=project.default_tier("medium"),
+                    place=place,
+                    waits_for_answers=True,
+                    parks=True,
+                    on_close="hand_over",
+                )
+                stack = await self._stack.enter_async_context(contextlib.AsyncExitStack())
+                opened = _Opened(await stack.enter_async_context(engine), stack)
+            opened.runs.add(run)
+            self._opened[key] = opened  # the one used last is the last
+        return opened.orchestrator
 
     async def _give_up(self, run: str, error: RetinueError) -> None:
         """End a run that cannot be run; one that cannot even be read is left alone."""
