@@ -148,7 +148,7 @@ def judged_server(
     *,
     path: str = "",
     limits: Limits | None = None,
-    timeout_s: float = 1.0,
+    timeout_s: float = 3.0,
     **more: Any,
 ) -> CheckReport:
     """Judge a server that answers as `handler` says."""
