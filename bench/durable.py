@@ -32,7 +32,7 @@ from retinue.engine.base import EVERY_RUN, WorkflowScope
 from retinue.engine.inprocess import InProcessEngine
 from retinue.engine.journal import Journal
 from retinue.engine.run import LiveRun
-from retinue.engine.store import Connection
+from retinue.engine.store import Connection, insert_rows
 from retinue.engine.stores import store_at
 from retinue.orchestration.orchestrator import workflows
 from retinue.orchestration.run_request import RUN_PLAN
@@ -137,7 +137,7 @@ def fill(place: Path | str, count: int) -> None:
         (model,) = connection.execute("SELECT run FROM runs").fetchone()
         copies = [(name := f"01{number:018d}", name[::-1], (number - count) * 10**9) for number in range(count)]
         connection.execute("CREATE TEMP TABLE copies (copy TEXT, backwards TEXT, shift_ns BIGINT)")
-        connection.executemany("INSERT INTO copies VALUES (?, ?, ?)", copies)
+        insert_rows(connection, "copies", copies)
         for table in ("runs", "events", "tags", "facts"):
             columns: list[str] = [column for (column,) in connection.execute(names, [table])]
             values = ", ".join(_CHANGED.get(column, column) for column in columns)

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -215,9 +215,6 @@ class Noted:
     def execute(self, query: str, values: Any = (), /) -> sqlite3.Cursor:
         self.plans += [row[3] for row in self._connection.execute(f"EXPLAIN QUERY PLAN {query}", values)]
         return self._connection.execute(query, values)
-
-    def executemany(self, query: str, rows: Iterable[Any], /) -> object:
-        return self._connection.executemany(query, rows)
 
 
 ASKED: list[tuple[Callable[[JournalReader, str], object], str]] = [

@@ -21,18 +21,9 @@ from retinue.engine.ids import CHILD, unknown_run
 from retinue.engine.journal_reader import AFTER_CHILD, UNSENT, JournalReader, Mail, storable
 from retinue.engine.run_history import Note, RunHistory, check_answer, unknown_question
 from retinue.engine.statistics import JournalFacts, Rating, read_facts, read_ratings, write_rating
-from retinue.engine.store import (
-    INSERT_EVENT,
-    INSERT_RUN,
-    INSERT_TAG,
-    RUN_FORMAT,
-    Connection,
-    RunTakenOver,
-    Store,
-    StoreLost,
-)
+from retinue.engine.store import RUN_FORMAT, Connection, RunTakenOver, Store, StoreLost, insert_rows
 from retinue.engine.stores import store_at
-from retinue.engine.writer import END_RUN, Claim, Entry, Later, Statement, Then, Writer, losses_of, rows_of
+from retinue.engine.writer import END_RUN, Claim, Entry, Later, NewRow, Statement, Then, Writer, losses_of, rows_of
 from retinue.errors import InvalidInput, RetinueError
 
 T = TypeVar("T")
@@ -125,10 +116,13 @@ class Journal:
         entry = self._first_entry(history, queued=queued)
 
         def insert(connection: Connection, before: object) -> bool:
-            if connection.execute(INSERT_RUN, entry.start).rowcount < 1:
+            (table, start), *rows = entry.rows
+            if not insert_rows(connection, table, [start]):
                 query = "SELECT started_ns FROM runs WHERE run = ?"
                 return bool(before) and connection.execute(query, (history.run,)).fetchone() == (history.started_ns,)
-            for statement, values in (*entry.rows, *entry.statements):
+            for table, row in rows:
+                insert_rows(connection, table, [row])
+            for statement, values in entry.statements:
                 connection.execute(statement, values)
             return True
 
@@ -187,13 +181,13 @@ class Journal:
             status = f"CASE WHEN {is_answered} THEN 'queued' ELSE 'input_required' END"
             values = (run, run + CHILD, run + AFTER_CHILD)
         statement = f"UPDATE runs SET status = {status}, owner = '', attempts = 0, sent_ns = 0 WHERE run = ?"  # noqa: S608 - ours
-        self._writer.append(Entry(run, epoch, (), None, [(statement, (*values, run))], then))
+        self._writer.append(Entry(run, epoch, (), [(statement, (*values, run))], then))
 
     def go_on(self, run: str, epoch: int, after: int) -> None:
         """Record that this process continues, behind event `after`, a child run of a run that it has at `epoch`."""
         # What follows may be recorded in the same transaction, and before this: so `after` is not asked for there.
         statement = "UPDATE runs SET owner = ?, status = 'working', resumed_after = ? WHERE run = ?"
-        self._writer.append(Entry(_root(run), epoch, (), None, [(statement, (self._store.owner(), after, run))]))
+        self._writer.append(Entry(_root(run), epoch, (), [(statement, (self._store.owner(), after, run))]))
 
     def record(self, event: Event, epoch: int = 1, then: Then | None = None) -> None:
         """Record an event of a run that this process works on at `epoch`.
@@ -202,7 +196,7 @@ class Journal:
             InvalidInput: It holds something that is not JSON data.
         """
         rows, statements = rows_of(event)
-        self._writer.append(Entry(_root(event.run), epoch, rows, None, statements, then))
+        self._writer.append(Entry(_root(event.run), epoch, rows, statements, then))
 
     def add_event(self, run: str, body: Body, at_ns: int) -> None:
         """Record an event behind the last one of a run that no process works on. Waits for the disk.
@@ -231,7 +225,7 @@ class Journal:
         """Record a value that a workflow was given; `number` counts them from 1."""
         kind, value = note
         row = (run, -number, "", 0, kind, at_ns, encode_data(value))
-        self._writer.append(Entry(_root(run), epoch, [(INSERT_EVENT, row)]))
+        self._writer.append(Entry(_root(run), epoch, [("events", row)]))
 
     def change_rate(self, name: str, change: Callable[[int, int], tuple[int, T]]) -> T:
         """Let `change` replace the number that all processes keep for the rate limit `name`. Waits for the disk.
@@ -578,7 +572,8 @@ class Journal:
             # What has ended goes as a set. Whether others may go is looked up for each; there are few.
             query = f"SELECT run FROM runs WHERE {condition} AND status <> 'ended'"  # noqa: S608 - ours
             idle = self._reader(connection).idle([run for (run,) in connection.execute(query, values)])
-            connection.executemany(END_RUN, [(run,) for run in idle])
+            for run in idle:
+                connection.execute(END_RUN, (run,))
             # Held to the end, so that nobody takes over a run of which half is gone.
             query = f"SELECT run FROM runs WHERE {condition} AND status = 'ended'{self._store.locks_row}"  # noqa: S608
             family = old = [run for (run,) in connection.execute(query, values)]
@@ -609,7 +604,7 @@ class Journal:
         start += (encode_data(history.payload),)
         tags = [(f"label:{storable(name)}", storable(value)) for name, value in history.labels.items()]
         tags += [("host", self.host)] if history.place and self.host else []
-        rows: list[Statement] = [(INSERT_TAG, (run, *tag)) for tag in tags]
+        rows: list[NewRow] = [("runs", start), *(("tags", (run, *tag)) for tag in tags)]
         statements: list[Statement] = []
         for event in history.events:
             own_rows, changes = rows_of(event)
@@ -617,8 +612,8 @@ class Journal:
             rows += own_rows if is_own else own_rows[:1]
             statements += changes if is_own else ()
         for number, (kind, value) in enumerate(history.notes, 1):
-            rows.append((INSERT_EVENT, (run, -number, "", 0, kind, at_ns, encode_data(value))))
-        return Entry(_root(run), history.epoch, rows, start, statements, then)
+            rows.append(("events", (run, -number, "", 0, kind, at_ns, encode_data(value))))
+        return Entry(_root(run), history.epoch, rows, statements, then)
 
     def _claim(self, run: str, work: Callable[[Connection, T | None], T]) -> T:
         """Do `work`, which makes a run ours and must not do so unheard: a database that may have done it is waited for.

@@ -6,7 +6,8 @@ its own module in `stores`. One thread writes at a time; another may read meanwh
 Who may write to a run is told by its epoch: whoever takes a run over raises it, and rows of an older one are refused.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from retinue.errors import Unavailable
@@ -65,10 +66,8 @@ machine that has the folder of a run from the queue (`host`)."""
 NEWEST_TABLE: Final = "rates"
 """Of the present format. Where it is missing, some version made the tables that did not know it yet."""
 
-INSERT_RUN: Final = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-INSERT_EVENT: Final = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-INSERT_FACTS: Final = "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
-INSERT_TAG: Final = "INSERT INTO tags VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_MOST_VALUES: Final = 49
+"""Of one statement: psycopg keeps none that has over 50."""
 
 
 class Cursor(Protocol):
@@ -97,9 +96,22 @@ class Connection(Protocol):
         """Run one statement."""
         ...
 
-    def executemany(self, query: str, rows: Iterable[Any], /) -> object:
-        """Run a statement for each of `rows`."""
-        ...
+
+def insert_rows(connection: Connection, table: str, rows: Sequence[Sequence[object]]) -> int:
+    """Insert whole rows, but for those whose keys are there already; says how many it has inserted."""
+    count, columns = 0, len(rows[0]) if rows else 1
+    size = _MOST_VALUES // columns
+    for first in range(0, len(rows), size):
+        part = rows[first : first + size]
+        values = [value for row in part for value in row]
+        count += connection.execute(_insertion(table, columns, len(part)), values).rowcount
+    return count
+
+
+@lru_cache
+def _insertion(table: str, columns: int, rows: int) -> str:
+    row = f"({', '.join('?' * columns)})"
+    return f"INSERT INTO {table} VALUES {', '.join([row] * rows)} ON CONFLICT DO NOTHING"  # noqa: S608 - ours
 
 
 class Store(Protocol):

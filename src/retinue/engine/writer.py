@@ -24,16 +24,7 @@ from retinue.contract.event import (
 from retinue.engine.event_codec import encode
 from retinue.engine.journal_reader import storable
 from retinue.engine.statistics import facts_row
-from retinue.engine.store import (
-    INSERT_EVENT,
-    INSERT_FACTS,
-    INSERT_RUN,
-    INSERT_TAG,
-    Connection,
-    RunTakenOver,
-    Store,
-    StoreLost,
-)
+from retinue.engine.store import Connection, RunTakenOver, Store, StoreLost, insert_rows
 from retinue.errors import InternalError, RetinueError, Unavailable
 
 T = TypeVar("T")
@@ -48,6 +39,9 @@ Later: TypeAlias = Callable[[Callable[[], None]], object]
 Statement: TypeAlias = tuple[str, Sequence[object]]
 """SQL and its values."""
 
+NewRow: TypeAlias = tuple[str, Sequence[object]]
+"""A table, and what is inserted into it."""
+
 Claim: TypeAlias = tuple[str, int]
 """A top-level run, and the epoch at which this process works on it."""
 
@@ -55,19 +49,19 @@ Claim: TypeAlias = tuple[str, int]
 END_RUN: Final = "UPDATE runs SET status = 'ended' WHERE run = ?"
 
 
-def rows_of(event: Event) -> tuple[list[Statement], list[Statement]]:
+def rows_of(event: Event) -> tuple[list[NewRow], list[Statement]]:
     """What is inserted for an event, its own row first, and what else changes with it."""
     body, run, kind = event.body, event.run, KINDS[type(event.body)]
     row = (run, event.sequence, event.node, event.attempt, kind, event.at_ns, encode(body))
-    rows: list[Statement] = [(INSERT_EVENT, row)]
+    rows: list[NewRow] = [("events", row)]
     changes: list[Statement] = []
     if isinstance(body, NodeStarted) and body.agent:
-        rows.append((INSERT_TAG, (run, "agent", storable(body.agent))))
+        rows.append(("tags", (run, "agent", storable(body.agent))))
     elif isinstance(body, QuestionAsked | QuestionAnswered):  # what was said to another of that id is no answer to it
         name = body.question.id if isinstance(body, QuestionAsked) else body.answer.question_id
         changes.append(("DELETE FROM inbox WHERE run = ? AND kind = 'answer' AND question = ?", (run, storable(name))))
     elif isinstance(body, NodeFinished | DelegationFinished):
-        rows.append((INSERT_FACTS, facts_row(run, event.sequence, event.node, kind, body.result)))
+        rows.append(("facts", facts_row(run, event.sequence, event.node, kind, body.result)))
         if isinstance(body, NodeFinished) and not event.node:
             changes += [(END_RUN, (run,)), ("DELETE FROM inbox WHERE run = ?", (run,))]
     return rows, changes
@@ -79,16 +73,14 @@ class Entry(NamedTuple):
     Attributes:
         run: The top-level run that it belongs to.
         epoch: The epoch at which this process works on that run.
-        rows: What is inserted, and meets no other row.
-        start: The row of a run that begins with it.
+        rows: What is inserted; rows of runs before all others.
         statements: What else is to be done, in this order, when all rows of the transaction are there.
         then: Called when it is committed; somebody waits for that, so it is written at once.
     """
 
     run: str
     epoch: int
-    rows: Sequence[Statement] = ()
-    start: Sequence[object] | None = None
+    rows: Sequence[NewRow] = ()
     statements: Sequence[Statement] = ()
     then: Then | None = None
 
@@ -349,16 +341,16 @@ class Writer:
 
 def _write_entries(connection: Connection, store: Store, entries: Sequence[Entry]) -> dict[Claim, RunTakenOver]:
     """Write what may be written; gives the runs of which nothing may be, since another process has taken them over."""
-    if starts := [entry.start for entry in entries if entry.start is not None]:
-        connection.executemany(INSERT_RUN, starts)
+    insert_rows(connection, "runs", [row for entry in entries for table, row in entry.rows if table == "runs"])
     losses = losses_of(connection, {(entry.run, entry.epoch) for entry in entries}, store.in_list, store.locks_row)
     own_entries = [entry for entry in entries if (entry.run, entry.epoch) not in losses]
     rows: dict[str, list[Sequence[object]]] = defaultdict(list)
     for entry in own_entries:
-        for statement, values in entry.rows:
-            rows[statement].append(values)
-    for statement, values_of_all in rows.items():
-        connection.executemany(statement, values_of_all)
+        for table, row in entry.rows:
+            if table != "runs":
+                rows[table].append(row)
+    for table, rows_of_all in rows.items():
+        insert_rows(connection, table, rows_of_all)
     for entry in own_entries:
         for statement, values in entry.statements:
             connection.execute(statement, values)

@@ -338,11 +338,6 @@ class PostgresConnection:
         """See `Connection`."""
         return self._connection.execute(_translated(query), _storable(values))
 
-    def executemany(self, query: str, rows: Iterable[Any], /) -> object:
-        """See `Connection`."""
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_translated(query), [_storable(row) for row in rows])
-
 
 @lru_cache(maxsize=512)
 def _translated(query: str) -> bytes:

@@ -22,16 +22,7 @@ from retinue.contract.result import Result
 from retinue.engine.event_codec import decode
 from retinue.engine.ids import CHILD
 from retinue.engine.statistics import facts_row
-from retinue.engine.store import (
-    FORMAT,
-    INSERT_FACTS,
-    INSERT_RUN,
-    INSERT_TAG,
-    NEWEST_TABLE,
-    RUN_FORMAT,
-    TABLES,
-    Connection,
-)
+from retinue.engine.store import FORMAT, NEWEST_TABLE, RUN_FORMAT, TABLES, Connection, insert_rows
 from retinue.errors import ParseError, RetinueError, Unavailable
 from retinue.sqlite_file import BUSY_S, create_private_file, database_error, format_of, use_wal
 
@@ -326,9 +317,9 @@ def _convert(connection: sqlite3.Connection) -> None:
         rows.append((*begin, body, payload or ""))
         facts = cast("dict[str, object]", start.get("labels") or {})
         labels += [(run, f"label:{name}", str(value)) for name, value in facts.items()]
-    connection.executemany(INSERT_RUN, rows)
-    connection.executemany(INSERT_TAG, labels)
-    connection.executemany(INSERT_FACTS, (_facts_row(*row) for row in connection.execute(_RESULTS_1)))
+    insert_rows(connection, "runs", rows)
+    insert_rows(connection, "tags", labels)
+    insert_rows(connection, "facts", [_facts_row(*row) for row in connection.execute(_RESULTS_1)])
     for statement in _EVENTS_1:
         connection.execute(statement)
 
