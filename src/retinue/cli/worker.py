@@ -84,6 +84,7 @@ class _QueueWorker:
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
         self._opened: dict[tuple[str, str, object], _Opened] = {}
+        self._stamps: dict[str, tuple[float, object]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
         self._failure: RetinueError | None = None
@@ -224,15 +225,15 @@ class _QueueWorker:
         Raises:
             RetinueError: It cannot be run.
         """
-        journal = self._journal
-        history = await in_thread(journal.history, run)
+        taken_s = time.monotonic()
+        history = await in_thread(self._journal.history, run)
         if history.attempts >= _MOST_DEATHS:
             raise Unavailable(
                 f"{history.attempts} workers have died while they worked on this run.",
                 hint=f"See what it did last: retinue runs show {run} --events",
             )
         plan = plan_in(history.payload, run)
-        orchestrator = await self._open(run, history.place, invocation_in(plan) or Invocation())
+        orchestrator = await self._open(run, history.place, invocation_in(plan) or Invocation(), taken_s)
         # One that is new has no child runs.
         changed = await orchestrator.changed(run) if history.events else orchestrator.changed_since(history.payload)
         if changed:
@@ -242,15 +243,19 @@ class _QueueWorker:
             )
         return orchestrator
 
-    async def _open(self, run: str, place: str, options: Invocation) -> Orchestrator:
-        """What `run` is to run with: the agents that its folder has now."""
-        others = (user_paths.user_config_file(), TrustStore(user_paths.state_dir()).path)
-        stamps = await in_thread(definition_folders.stamps, Path(place), *others)
-        key = (place, options.model_dump_json(exclude={"verb", "workspace"}), stamps)
+    async def _open(self, run: str, place: str, options: Invocation, taken_s: float) -> Orchestrator:
+        """What `run` is to run with: the agents that its folder has, at `taken_s` or later."""
         async with self._opening:
+            looked_s, stamps = self._stamps.get(place, (0.0, None))
+            if looked_s < taken_s:  # once for all that are taken together
+                looked_s = time.monotonic()
+                others = (user_paths.user_config_file(), TrustStore(user_paths.state_dir()).path)
+                stamps = await in_thread(definition_folders.stamps, Path(place), *others)
+                self._stamps[place] = (looked_s, stamps)
+            key = (place, options.model_dump_json(exclude={"verb", "workspace"}), stamps)
             opened = self._opened.pop(key, None)
-            idle = [key for key, each in self._opened.items() if not each.runs]
-            for old in {*idle[:-_MOST_IDLE], *(key for key in idle if key[0] == place and key[2] != stamps)}:
+            idle = [old for old, each in self._opened.items() if not each.runs]
+            for old in {*idle[:-_MOST_IDLE], *(old for old in idle if old[0] == place and old[2] != stamps)}:
                 await self._opened.pop(old).stack.aclose()
             if opened is None:
                 project = open_again(options, Path(place), quiet=True, as_json=False)
