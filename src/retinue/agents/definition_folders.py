@@ -161,9 +161,8 @@ def stamps(root: Path, *others: Path) -> frozenset[tuple[Path, int, int]]:
         others: Further files.
     """
     settings = (root / name for name in (".mcp.json", "retinue.toml", "pyproject.toml"))
-    places = [place for place in PLACES if (root / place.folder).exists()]
     states = set[tuple[Path, int, int]]()
-    for path in (*others, *settings, *(path for place in places for path, _ in files_in(root, place))):
+    for path in (*others, *settings, *(path for place in PLACES for path, _ in files_in(root, place))):
         with suppress(OSError):
             status = path.stat()
             states.add((path, status.st_mtime_ns, status.st_size))

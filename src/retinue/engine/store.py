@@ -67,7 +67,7 @@ NEWEST_TABLE: Final = "rates"
 """Of the present format. Where it is missing, some version made the tables that did not know it yet."""
 
 _MOST_VALUES: Final = 49
-"""Of one statement: psycopg keeps none that has over 50."""
+"""In one statement; psycopg caches none with more than 50."""
 
 
 class Cursor(Protocol):
