@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, closing, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
@@ -546,8 +546,13 @@ def test_a_worker_runs_agents_as_they_are_and_not_as_they_were_when_it_began(sit
         assert process.wait(60) == 0
 
 
-def test_a_worker_keeps_the_agents_of_few_commands_that_no_run_has(
-    site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("levels", "most_open"),
+    [(("strict", "standard", "lenient"), 2), (("strict", "strict", "strict"), 1)],
+    ids=["of other options", "of earlier files"],
+)
+def test_a_worker_closes_agents_that_no_run_has(
+    levels: Sequence[str], most_open: int, site: Path, retinue: Give, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (site / "tiles").touch()
     opened, most = set[object](), 0
@@ -558,15 +563,17 @@ def test_a_worker_keeps_the_agents_of_few_commands_that_no_run_has(
         async with open_engine(*words, **more) as orchestrator:
             opened.add(orchestrator)
             most = max(most, len(opened))
+            if most_open == 1:
+                (site / ".retinue" / "agents" / "site.py").touch()
             yield orchestrator
         opened.remove(orchestrator)
 
     monkeypatch.setattr(cli_worker, "open_engine", counted)
     monkeypatch.setattr(cli_worker, "_MOST_IDLE", 1)
-    for level in ("strict", "standard", "lenient"):
+    for level in levels:
         retinue("run", "--detach", "--plan", "house.json", "--level", level)
     assert retinue("worker", "--burst", "--at-once", "1").code == 0
-    assert (len(calls(site)), most, len(opened)) == (6, 2, 0)
+    assert (len(calls(site)), most, len(opened)) == (6, most_open, 0)
 
 
 def test_a_run_is_taken_only_on_the_machine_that_has_its_folder_unless_the_machines_share_it(

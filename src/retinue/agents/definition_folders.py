@@ -153,7 +153,7 @@ def _scan(folder: Path) -> tuple[list[os.DirEntry[str]], Problem | None]:
         return [], Problem("unreadable", message, "Make it readable, or move it elsewhere.")
 
 
-def stamps(root: Path, *others: Path) -> frozenset[tuple[Path, int, int]]:
+def fingerprint(root: Path, *others: Path) -> frozenset[tuple[Path, int, int]]:
     """Which files say what agents there are, and when each was changed. None of them is read.
 
     Args:

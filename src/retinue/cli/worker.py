@@ -84,7 +84,7 @@ class _QueueWorker:
         self._stack = contextlib.AsyncExitStack()
         self._opening = asyncio.Lock()
         self._opened: dict[tuple[str, str, object], _Opened] = {}
-        self._stamps: dict[str, tuple[float, object]] = {}
+        self._fingerprints: dict[str, tuple[float, object]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._unreadable: set[str] = set()
         self._failure: RetinueError | None = None
@@ -246,16 +246,16 @@ class _QueueWorker:
     async def _open(self, run: str, place: str, options: Invocation, taken_s: float) -> Orchestrator:
         """What `run` is to run with: the agents that its folder has, at `taken_s` or later."""
         async with self._opening:
-            looked_s, stamps = self._stamps.get(place, (0.0, None))
+            looked_s, fingerprint = self._fingerprints.get(place, (0.0, None))
             if looked_s < taken_s:  # once for all that are taken together
                 looked_s = time.monotonic()
                 others = (user_paths.user_config_file(), TrustStore(user_paths.state_dir()).path)
-                stamps = await in_thread(definition_folders.stamps, Path(place), *others)
-                self._stamps[place] = (looked_s, stamps)
-            key = (place, options.model_dump_json(exclude={"verb", "workspace"}), stamps)
+                fingerprint = await in_thread(definition_folders.fingerprint, Path(place), *others)
+                self._fingerprints[place] = (looked_s, fingerprint)
+            key = (place, options.model_dump_json(exclude={"verb", "workspace"}), fingerprint)
             opened = self._opened.pop(key, None)
             idle = [old for old, each in self._opened.items() if not each.runs]
-            for old in {*idle[:-_MOST_IDLE], *(old for old in idle if old[0] == place and old[2] != stamps)}:
+            for old in {*idle[:-_MOST_IDLE], *(old for old in idle if old[0] == place and old[2] != fingerprint)}:
                 await self._opened.pop(old).stack.aclose()
             if opened is None:
                 project = open_again(options, Path(place), quiet=True, as_json=False)
